@@ -1,0 +1,22 @@
+"""Paths as the protocol wants them: absolute, in the syntax of the agent's host (RPC-23, RPC-24)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import PurePosixPath, PureWindowsPath
+
+from ..errors import LocalProtocolError
+
+__all__ = ["absolute"]
+
+
+def absolute(path: str | os.PathLike[str], where: str) -> str:
+    """The text of an absolute path, POSIX or Windows; it is not changed, for it belongs to another host perhaps.
+
+    Raises:
+        LocalProtocolError: it is relative or empty; `where` is its JSON path.
+    """
+    text = os.fspath(path)
+    if PurePosixPath(text).is_absolute() or PureWindowsPath(text).is_absolute():
+        return text
+    raise LocalProtocolError(f"{text!r} is not an absolute path", path=where)
