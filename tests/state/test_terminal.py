@@ -150,7 +150,6 @@ def test_the_metadata_of_an_exit_belongs_to_it(show: Any) -> None:
     terminal = show(update(exitStatus={"_meta": {"e": None}}), update(_meta={"a": 1})).terminals["t"]
     assert terminal.exit_status == TerminalExitStatus(meta={"e": None})
     assert terminal.meta == {"a": 1}
-    assert show(update(exitStatus={}), state=None).terminals["t"].exit_status == TerminalExitStatus()
 
 
 @pytest.mark.req("TERM-22", "X-17")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar, overload
@@ -163,7 +163,7 @@ class Client:
     @asynccontextmanager
     async def _connected(
         self, agent: Sequence[str] | Transport, cwd: Path | None, env: Mapping[str, str] | None, start_timeout: float
-    ) -> AsyncIterator[Client]:
+    ) -> AsyncGenerator[Client, None]:
         if self._link is not None:
             raise LocalProtocolError("this client is connected already")
         options = self._options

@@ -33,6 +33,7 @@ PermissionAnswer: TypeAlias = "RequestPermissionOutcome | RequestPermissionRespo
 """What a permission handler returns; `None` declines."""
 
 PermissionHandler: TypeAlias = "Callable[[PermissionRequest, ClientContext], Awaitable[PermissionAnswer]]"
+"""Answers permission requests; what it returns comes from the request: `request.choose("allow_once")`."""
 
 _log = logging.getLogger("acpwire.app")
 

@@ -16,7 +16,9 @@ from ..protocol.v2.methods import BY_NAME
 __all__ = ["Extension", "Handler", "Routes"]
 
 Handler: TypeAlias = Callable[[Any, Any], Awaitable[Any]]  # Any: each method has params and a result of its own
+"""An async function of `(params, context)`."""
 Extension = TypeVar("Extension", bound=Callable[..., Awaitable[object]])
+"""A handler that a decorator gives back as it is."""
 
 
 class Routes:

@@ -26,21 +26,12 @@ import logging
 from collections.abc import Callable, Coroutine, Hashable
 from contextvars import Token
 from functools import partial
-from typing import Any, Final, Generic, TypeAlias, TypeVar, cast
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from msgspec import Raw
 
-from ..errors import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    REQUEST_CANCELLED,
-    ConnectionClosed,
-    ErrorObject,
-    LocalProtocolError,
-    Overrun,
-    RemoteProtocolError,
-    RequestError,
-)
+from ..errors import ConnectionClosed
+from .calls import Answer
 from .events import (
     CancelReceived,
     ErrorReceived,
@@ -51,23 +42,12 @@ from .events import (
     RequestReceived,
     ResponseReceived,
 )
-from .frames import Encode, Finite, check_finite, encode
-from .lanes import (
-    SCOPES,
-    Answer,
-    Backlog,
-    Call,
-    Lane,
-    Limits,
-    Mailbox,
-    Scope,
-    Scopes,
-    Serving,
-    begin_waiting,
-    end_waiting,
-)
+from .frames import Finite, check_finite
+from .handlers import Handlers, OnOverrun
+from .lanes import SCOPES, Call, Lane, Limits, Mailbox, Notice, Scope, Scopes, Serving, begin_waiting, end_waiting
 from .messages import RequestId
 from .peer import Peer
+from .replies import CANCELLED, Replies
 from .transport import Transport
 
 __all__ = ["Call", "Connection", "LaneOf", "OnOverrun", "Tap", "Trace"]
@@ -79,9 +59,6 @@ notification that nobody handles. What it raises answers a request and is logged
 LaneOf: TypeAlias = Callable[[RequestReceived | NotificationReceived], Hashable]
 """The lane of a message, asked right after its tap; `None` is the lane of what names no session."""
 
-OnOverrun: TypeAlias = Callable[[Hashable, Overrun], None]
-"""Told which lane was overrun, and how much was dropped."""
-
 Trace: TypeAlias = Callable[[str, bytes], None]
 """Shown each frame: "<" got, ">" sent."""
 
@@ -92,23 +69,7 @@ _IN_A_ROW: Final = 64  # handlers that never wait still let others run, once in 
 _LAST_WORDS: Final = 0.25  # seconds for the end of a process to show, once writing to it failed
 _LINGER: Final = 1.0  # seconds for handlers to end once they are cancelled by closing
 _NOISE: Final = 4096
-_INTERNAL: Final = ErrorObject(code=INTERNAL_ERROR, message="Internal error")
-
-
-def _error_object(error: BaseException, *, reading: bool = False, cancelled: bool = False) -> ErrorObject:
-    """The one place where exceptions become error objects (ERR-08, ERR-09).
-
-    Bad params are the sender's fault while a message is read; the same error out of a handler is about what some third
-    side sent to it. Nothing of an unexpected exception is shown to the other side.
-    """
-    if isinstance(error, RequestError):
-        return error.to_object()
-    if isinstance(error, RemoteProtocolError) and reading:
-        message = f"Invalid params: {error.reason}"
-        return ErrorObject(code=INVALID_PARAMS, message=message, data={"path": error.path})
-    if isinstance(error, asyncio.CancelledError) and cancelled:
-        return ErrorObject(code=REQUEST_CANCELLED, message="Request cancelled")
-    return _INTERNAL
+_NOISE: Final = 4096  # characters that are kept
 
 
 def _describe(call: Call) -> str:
@@ -116,47 +77,6 @@ def _describe(call: Call) -> str:
     while isinstance(function, partial):
         function = cast(object, function.func)
     return getattr(function, "__qualname__", type(function).__name__)
-
-
-class _Pending(Answer, Generic[_T]):
-    """One of our calls from its sending to its end."""
-
-    __slots__ = ("decode", "error", "future", "lane", "timer", "value")
-
-    def __init__(
-        self, request_id: RequestId, method: str, key: Hashable, scopes: Scopes, decode: Callable[[Raw], _T]
-    ) -> None:
-        super().__init__(request_id, method, key, scopes)
-        self.decode = decode
-        self.future: asyncio.Future[_T] = asyncio.get_running_loop().create_future()
-        self.value: _T | None = None
-        self.error: Exception | None = None
-        self.lane: Lane | None = None
-        self.timer: asyncio.TimerHandle | None = None
-
-    def read(self, event: ResponseReceived) -> None:
-        """Decode the response; what comes of it is kept until `resolve`."""
-        if event.error is not None:
-            self.error = RequestError.from_object(event.error)
-            return
-        try:
-            self.value = self.decode(cast(Raw, event.result))
-        except Exception as error:  # noqa: BLE001 - a boundary: it is raised where the call was made
-            self.error = error
-
-    def resolve(self) -> None:
-        """Let the caller go on."""
-        if self.timer is not None:
-            self.timer.cancel()
-        if self.lane is not None:
-            self.lane.let_go(self)
-            self.lane = None
-        if self.future.done():
-            return
-        if self.error is not None:
-            self.future.set_exception(self.error)
-        else:
-            self.future.set_result(cast(_T, self.value))
 
 
 class _Writer:
@@ -236,248 +156,75 @@ class _Writer:
                 room.set_result(None)
 
 
-class _Handlers:
-    """Runs the handlers of one connection in their lanes."""
+class _Runner:
+    """Runs what `Handlers` says: the tasks of lanes and of requests."""
 
-    def __init__(self, peer: Peer, writer: _Writer, limits: Limits, name: str) -> None:
-        self.lanes: dict[Hashable, Lane] = {}
-        self.backlog = Backlog(limits)
-        self.on_overrun: OnOverrun | None = None
-        self.over = False
-        """Whether the connection has ended, so that failures for that reason are no news."""
-        self._peer = peer
-        self._writer = writer
-        self._name = name
-        self._max = limits.max_requests
-        self._serving: dict[RequestId, Serving] = {}
-        self._running = 0
-        self._slots = Lane(self.backlog, None)  # requests whose turn it is, when too many run
+    def __init__(self, limits: Limits, replies: Replies) -> None:
+        self.handlers = Handlers(limits, replies, self._start_lane, self._start_request)
+        self._replies = replies
 
-    # -- what was read ------------------------------------------------------------------------------------
+    def _start_lane(self, lane: Lane) -> asyncio.Task[None]:
+        return _start(self._run_lane(lane), f"acpwire lane {self._replies.name}")
 
-    def hear(self, call: Call, event: NotificationReceived, key: Hashable) -> None:
-        """Queue the call of a notification."""
-        lane = self.lanes.get(key)
-        if lane is None:
-            lane = self._open(key)
-        lane.put((call, event.size, event.method), event.size)
+    def _start_request(self, serving: Serving) -> asyncio.Task[None]:
+        return _start(self._run_request(serving), f"acpwire {serving.method}")
 
-    def serve(self, call: Call, event: RequestReceived, key: Hashable) -> None:
-        """Queue a request, or start it."""
-        serving = Serving(event.id, event.method, call, event.size, key)
-        self._serving[event.id] = serving
-        lane = self.lanes.get(key)
-        if lane is None:
-            self._admit(serving)
-        else:
-            serving.queue = lane
-            lane.put(serving, serving.size)
-
-    def cancel(self, request_id: RequestId) -> None:
-        """The other side withdraws a request: stop it, or take it out of its queue (CANC-04)."""
-        serving = self._serving.get(request_id)
-        if serving is not None:
-            self._cancel(serving)
-
-    def fail(self, request_id: RequestId, method: str, error: Exception) -> None:
-        """Answer a request that never got a handler."""
-        if not isinstance(error, (RequestError, RemoteProtocolError)):
-            _log.error("%s: `%s` could not be handled", self._name, method, exc_info=error)
-        self._respond_error(request_id, _error_object(error, reading=True))
-
-    # -- lanes --------------------------------------------------------------------------------------------
-
-    def _open(self, key: Hashable) -> Lane:
-        lane = self.lanes[key] = Lane(self.backlog, key)
-        lane.task = _start(self._run(lane), f"acpwire lane {self._name}")
-        return lane
-
-    async def _run(self, lane: Lane) -> None:
+    async def _run_lane(self, lane: Lane) -> None:
         """Work off one lane; the task ends with the last item, and the lane with it."""
-        in_a_row = 0
-        scope = self._enter(lane)
-        while lane.items:
-            item = lane.take()
-            if type(item) is tuple:
-                lane.running = item
-                try:
-                    await item[0]()
-                except asyncio.CancelledError as error:
-                    if _being_cancelled():
-                        self._drop(lane)
-                        raise
-                    self._report(item[2], error)
-                except Exception as error:  # noqa: BLE001 - the boundary of notification handlers (ERR-10)
-                    self._report(item[2], error)
-                lane.running = None
-                if scope.used:
-                    scope.end()
-                    scope = self._enter(lane)
-                in_a_row += 1
-                if not in_a_row % _IN_A_ROW:
-                    await asyncio.sleep(0)
-            elif isinstance(item, Serving):
-                self._admit(item)
-            else:
-                cast("_Pending[object]", item).resolve()
-        self._drop(lane)
-
-    def _enter(self, lane: Lane) -> Scope:
-        scope = lane.scope = Scope(self.backlog, lane.key, self.backlog.waiting, lane)
+        handlers, in_a_row = self.handlers, 0
+        scope = handlers.begin(lane)
         SCOPES.set((scope,))
-        return scope
+        try:
+            while lane.items:
+                item = lane.take()
+                if type(item) is tuple:
+                    await self._run_notice(lane, item)
+                    if scope.used:
+                        scope.end()
+                        scope = handlers.begin(lane)
+                        SCOPES.set((scope,))
+                    in_a_row += 1
+                    if not in_a_row % _IN_A_ROW:
+                        await asyncio.sleep(0)
+                elif isinstance(item, Serving):
+                    handlers.admit(item)
+                else:
+                    cast("Answer[object]", item).resolve()
+        finally:
+            handlers.close_lane(lane)
 
-    def _drop(self, lane: Lane) -> None:
-        """A lane ends; where its task was cancelled there may be something left in it."""
-        if lane.scope is not None:
-            lane.scope.end()
+    async def _run_notice(self, lane: Lane, notice: Notice) -> None:
+        lane.running = notice
+        try:
+            await notice[0]()
+        except asyncio.CancelledError as error:
+            if _being_cancelled():
+                raise
+            self._replies.report(notice[2], error)
+        except Exception as error:  # noqa: BLE001 - the boundary of notification handlers (ERR-10)
+            self._replies.report(notice[2], error)
         lane.running = None
-        del self.lanes[lane.key]
-        if not lane.items:
-            return
-        lost = 0
-        while lane.items:
-            item = lane.take()
-            if isinstance(item, Serving):
-                self._cancel(item)
-            elif isinstance(item, Answer):
-                cast("_Pending[object]", item).resolve()
-            else:
-                lost += 1
-        _log.error("%s: %d queued notifications were not handled", self._name, lost)
 
-    def _report(self, method: str, error: BaseException) -> None:
-        if self.over and isinstance(error, ConnectionClosed):
-            _log.debug("%s: handler of `%s` found the connection closed", self._name, method)
-        else:
-            _log.error("%s: handler of `%s` failed", self._name, method, exc_info=error)
-
-    # -- requests -----------------------------------------------------------------------------------------
-
-    def _admit(self, serving: Serving) -> None:
-        if self._running < self._max and not self._slots.items:
-            self._start(serving)
-        else:
-            serving.queue = self._slots
-            self._slots.put(serving, serving.size)
-            self.backlog.look()
-
-    def _start(self, serving: Serving) -> None:
-        self._running += 1
-        serving.task = _start(self._handle(serving), f"acpwire {serving.method}")
-
-    async def _handle(self, serving: Serving) -> None:
-        scope = serving.scope = Scope(self.backlog, serving.key, self.backlog.waiting_requests)
+    async def _run_request(self, serving: Serving) -> None:
+        backlog = self.handlers.backlog
+        scope = serving.scope = Scope(backlog, serving.key, backlog.waiting_requests)
         SCOPES.set((scope,))
         try:
             result = await serving.call()
-        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - the boundary of request handlers
-            self._finish(serving)
-            self._answer_failure(serving, error)
+        except asyncio.CancelledError as error:
+            self.handlers.finish(serving)
+            if serving.cancelled:
+                self._replies.send_error(serving.id, CANCELLED)
+            else:
+                self._replies.fail(serving, error)
+        except Exception as error:  # noqa: BLE001 - the boundary of request handlers (ERR-08)
+            self.handlers.finish(serving)
+            self._replies.fail(serving, error)
         else:
-            self._finish(serving)
-            self._answer(serving, result)
+            self.handlers.finish(serving)
+            self._replies.succeed(serving, result)
         finally:
             scope.end()
-
-    def _finish(self, serving: Serving) -> None:
-        del self._serving[serving.id]
-        if serving.task is None:
-            return
-        serving.task = None
-        self._running -= 1
-        while self._slots.items and self._running < self._max:
-            self._start(cast(Serving, self._slots.take()))
-
-    def _cancel(self, serving: Serving) -> None:
-        serving.cancelled = True
-        if serving.scope is not None:
-            serving.task.cancel()
-            return
-        withdrawn: Call | None = getattr(serving.call, "withdrawn", None)
-        if withdrawn is not None:
-            serving.call = withdrawn
-            if serving.queue is not None:
-                serving.queue.withdraw(serving)
-                self._start(serving)
-            return
-        # Its handler never ran, so nothing in it can answer.
-        if serving.queue is not None:
-            serving.queue.withdraw(serving)
-        elif serving.task is not None:
-            serving.task.cancel()
-        self._finish(serving)
-        self._answer_failure(serving, asyncio.CancelledError())
-
-    def _answer(self, serving: Serving, result: object) -> None:
-        if self._peer.state == "closed":
-            return
-        try:
-            self._peer.respond(serving.id, result)
-        except LocalProtocolError as error:
-            _log.error("%s: the result of `%s` cannot be sent", self._name, serving.method, exc_info=error)
-            self._respond_error(serving.id, _INTERNAL)
-        else:
-            self._writer.wake()
-
-    def _answer_failure(self, serving: Serving, error: BaseException) -> None:
-        answer = _error_object(error, cancelled=serving.cancelled)
-        if answer is _INTERNAL:
-            self._report(serving.method, error)
-        self._respond_error(serving.id, answer)
-
-    def _respond_error(self, request_id: RequestId, answer: ErrorObject) -> None:
-        if self._peer.state == "closed":
-            return
-        try:
-            self._peer.respond_error(request_id, answer)
-        except LocalProtocolError as error:
-            _log.error("%s: an error cannot be sent", self._name, exc_info=error)
-            self._peer.respond_error(request_id, _INTERNAL)
-        self._writer.wake()
-
-    # -- limits -------------------------------------------------------------------------------------------
-
-    @property
-    def must_read_on(self) -> bool:
-        """Whether someone who holds up a queue waits for the other side."""
-        backlog = self.backlog
-        return bool(backlog.waiting or (backlog.waiting_requests and self._slots.items))
-
-    def shed(self) -> None:
-        """Overrun the largest queue until the hard marks are kept."""
-        backlog = self.backlog
-        while backlog.above_hard:
-            queue = backlog.largest([*self.lanes.values(), self._slots, *backlog.mailboxes])
-            dropped, refused = queue.overrun()
-            _log.error("%s: %s", self._name, dropped)
-            for serving in refused:
-                self._finish(serving)
-                self._respond_error(serving.id, ErrorObject(code=INTERNAL_ERROR, message=f"Overrun: {dropped}"))
-            if self.on_overrun is not None and isinstance(queue, Lane):
-                try:
-                    self.on_overrun(queue.key, dropped)
-                except Exception as error:  # a boundary: an observer does not end the connection
-                    _log.error("%s: `on_overrun` failed", self._name, exc_info=error)
-
-    # -- the end ------------------------------------------------------------------------------------------
-
-    def tasks(self) -> list[asyncio.Task[None]]:
-        """The tasks that closing waits for: all but those that close."""
-        scoped: list[Lane | Serving] = [*self.lanes.values(), *self._serving.values()]
-        return [one.task for one in scoped if one.task is not None and not (one.scope and one.scope.leaves)]
-
-    def cancel_requests(self) -> None:
-        """Stop all requests but one that closes the connection itself."""
-        for serving in list(self._serving.values()):
-            if not serving.cancelled and not (serving.scope and serving.scope.leaves):
-                self._cancel(serving)
-
-    def release_answers(self) -> None:
-        """Nothing is queued for order's sake any more."""
-        for lane in list(self.lanes.values()):
-            for item in [one for one in lane.items if isinstance(one, Answer)]:
-                cast("_Pending[object]", item).resolve()
 
 
 class Connection:
@@ -493,14 +240,10 @@ class Connection:
         limits: bounds of queues and patience.
         answer_noise: see `Peer`.
         null_ids: see `Peer`.
-        name: what logs call this connection; what the transport says is at the other end, unless told.
-        encode: see `Peer`.
         check: see `Peer`.
-        on_overrun: told of each lane that is overrun.
-        trace: shown each frame.
     """
 
-    def __init__(  # noqa: PLR0913 - the settings of a connection, all but three with a default
+    def __init__(
         self,
         transport: Transport,
         *,
@@ -509,13 +252,9 @@ class Connection:
         limits: Limits = Limits(),  # noqa: B008 - frozen
         answer_noise: bool = True,
         null_ids: bool = False,
-        name: str = "",
-        encode: Encode = encode,
         check: Finite = check_finite,
-        on_overrun: OnOverrun | None = None,
-        trace: Trace | None = None,
     ) -> None:
-        self.name = name or transport.describe()
+        self.name = transport.describe()
         """What logs call it."""
         self.reason: Exception | None = None
         """Why it is over: the first real error; `None` for an orderly end."""
@@ -525,14 +264,12 @@ class Connection:
         self._tap = tap
         self._lane_of = lane
         self._limits = limits
-        self._peer = Peer(encode=encode, check=check, answer_noise=answer_noise, null_ids=null_ids)
+        self._peer = Peer(check=check, answer_noise=answer_noise, null_ids=null_ids)
         self._writer = _Writer(transport, self._peer, limits)
-        self._handlers = _Handlers(self._peer, self._writer, limits, self.name)
-        self._handlers.on_overrun = on_overrun
+        self._replies = Replies(self._peer, self._writer.wake, self.name)
+        self._handlers = _Runner(limits, self._replies).handlers
         self._backlog = self._handlers.backlog
-        self._trace: Trace | None = None
-        self.trace = trace
-        self._calls: dict[RequestId, _Pending[Any]] = {}  # Any: each call has its own result
+        self._calls: dict[RequestId, Answer[Any]] = {}  # Any: each call has its own result
         self._ended = asyncio.Event()
         self._why: ConnectionClosed | None = None
         self._sealed = False
@@ -572,12 +309,21 @@ class Connection:
 
     @property
     def trace(self) -> Trace | None:
-        """Shown each frame; may be changed at any time."""
-        return self._trace
+        """Shown each frame; may be set at any time."""
+        return self._writer.trace
 
     @trace.setter
     def trace(self, trace: Trace | None) -> None:
-        self._trace = self._writer.trace = trace
+        self._writer.trace = trace
+
+    @property
+    def on_overrun(self) -> OnOverrun | None:
+        """Told of each lane that is overrun; may be set at any time."""
+        return self._handlers.on_overrun
+
+    @on_overrun.setter
+    def on_overrun(self, on_overrun: OnOverrun | None) -> None:
+        self._handlers.on_overrun = on_overrun
 
     async def wait_closed(self) -> None:
         """Return when the connection is over, for whatever reason."""
@@ -617,17 +363,20 @@ class Connection:
         self._check_open()
         request_id = self._peer.send_request(method, params)
         scopes = SCOPES.get()
-        call = _Pending(request_id, method, lane, scopes, decode)
+        future: asyncio.Future[_T] = asyncio.get_running_loop().create_future()
+        call = Answer(request_id, method, lane, decode, future, scopes)
         self._calls[request_id] = call
         self._writer.wake()
         if scopes:
             begin_waiting(scopes)
         try:
-            return await call.future
+            return await future
         finally:
             if scopes:
                 end_waiting(scopes)
             self._leave(call)
+            if future.done() and not future.cancelled():
+                future.exception()  # a caller that was cancelled at the same time never fetched it
 
     async def notify(self, method: str, params: object) -> None:
         """Send a notification. Waits only while more than `write_high` bytes wait to be written.
@@ -658,17 +407,15 @@ class Connection:
         mailbox, mark = cast("tuple[Mailbox, Token[Scopes]]", token)
         mailbox.leave(mark)
 
-    def _leave(self, call: _Pending[_T]) -> None:
+    def _leave(self, call: Answer[_T]) -> None:
         """The caller goes on, with an outcome or because it was cancelled."""
         if self._calls.pop(call.id, None) is not None:
             self._peer.cancel_request(call.id)
             self._peer.forget(call.id)
             self._writer.wake()
-        elif call.lane is not None:
-            call.lane.items.remove(call)
+        elif call.held is not None:
+            call.held.items.remove(call)
             call.resolve()
-        if call.future.done() and not call.future.cancelled():
-            call.future.exception()  # a caller that was cancelled at the same time never fetched it
 
     def _check_open(self) -> None:
         if self._why is not None or self._sealed:
@@ -694,19 +441,20 @@ class Connection:
 
     async def _read_frames(self) -> None:
         peer, backlog, receive = self._peer, self._backlog, self._transport.receive
-        soft_calls, soft_bytes, on = backlog.soft_calls, backlog.soft_bytes, self._on
+        soft_calls, soft_bytes = backlog.soft_calls, backlog.soft_bytes
+        writer, on = self._writer, self._on
         while True:
             frames = await receive()
             if not frames:
                 return
             for frame in frames:
-                if self._trace is not None:
-                    self._trace("<", frame if isinstance(frame, bytes) else frame.head)
+                if writer.trace is not None:
+                    writer.trace("<", frame if isinstance(frame, bytes) else frame.head)
                 peer.receive_frame(frame)
                 for event in peer.events_received():
                     on[type(event)](event)
                 if peer.outgoing_size:
-                    self._writer.wake()
+                    writer.wake()
                 if backlog.calls > soft_calls or backlog.bytes > soft_bytes:
                     await self._hold()
 
@@ -744,12 +492,8 @@ class Connection:
             call = self._tap(event)
             if call is not None:
                 self._handlers.hear(call, event, self._lane_of(event))
-        except RemoteProtocolError as error:
-            _log.warning("%s: the params of `%s` are invalid: %s", self.name, event.method, error)
-        except RequestError as error:
-            _log.warning("%s: `%s` was refused: %s", self.name, event.method, error.message)
         except Exception as error:  # noqa: BLE001 - a boundary: no message ends the connection (ERR-10)
-            _log.error("%s: `%s` could not be handled", self.name, event.method, exc_info=error)
+            self._replies.ignore(event, error)
 
     def _on_request(self, event: RequestReceived) -> None:
         try:
@@ -758,7 +502,7 @@ class Connection:
                 raise TypeError("the tap returned no call for a request")
             self._handlers.serve(call, event, self._lane_of(event))
         except Exception as error:  # noqa: BLE001 - a boundary: it is answered, and logged when it is ours (ERR-08)
-            self._handlers.fail(event.id, event.method, error)
+            self._replies.refuse(event, error)
 
     def _on_response(self, event: ResponseReceived) -> None:
         call = self._calls.pop(event.id, None)
@@ -767,26 +511,17 @@ class Connection:
         call.read(event)
         self._deliver(call)
 
-    def _deliver(self, call: _Pending[Any]) -> None:  # Any: each call has its own result
-        lane = self._handlers.lanes.get(call.key)
-        if lane is None or not lane.must_hold(call):
-            call.resolve()
-            return
-        lane.hold(call)
-        call.lane = lane
-        patience = self._limits.order_patience
-        call.timer = asyncio.get_running_loop().call_later(patience, self._deliver_late, call, lane)
+    def _deliver(self, call: Answer[Any]) -> None:  # Any: each call has its own result
+        lane = self._handlers.hold(call)
+        if lane is not None:
+            patience = self._limits.order_patience
+            call.timer = asyncio.get_running_loop().call_later(patience, self._deliver_late, call, lane)
 
-    def _deliver_late(self, call: _Pending[Any], lane: Lane) -> None:  # Any: each call has its own result
-        running = lane.running
+    def _deliver_late(self, call: Answer[Any], lane: Lane) -> None:  # Any: each call has its own result
+        handler, method = (_describe(lane.running[0]), lane.running[2]) if lane.running else ("?", "?")
         _log.error(
-            "%s: handler `%s` of `%s` held up the response to `%s` (id %r) for %g s; delivered out of order",
-            self.name,
-            _describe(running[0]) if running else "?",
-            running[2] if running else "?",
-            call.method,
-            call.id,
-            self._limits.order_patience,
+            "%s: handler `%s` of `%s` held up the response to `%s` (id %r) for %g s: delivered out of order",
+            *(self.name, handler, method, call.method, call.id, self._limits.order_patience),
         )
         lane.items.remove(call)
         call.resolve()
@@ -798,7 +533,7 @@ class Connection:
         _log.warning("%s: malformed message: %s", self.name, event.reason)
         call = self._calls.pop(event.fails, None)
         if call is not None:
-            call.error = RemoteProtocolError(f"the response to `{call.method}` is malformed: {event.reason}")
+            call.spoil(event)
             self._deliver(call)
 
     def _on_noise(self, event: Noise) -> None:
@@ -837,12 +572,11 @@ class Connection:
         elif self._why is None:
             self._why = ConnectionClosed(f"{self._transport.describe()} has ended the connection")
         self._ended.set()
-        self._handlers.over = True
+        self._replies.over = True
         self._peer.receive_end()
         calls, self._calls = self._calls, {}
         for call in calls.values():
-            if not call.future.done():
-                call.future.set_exception(self._why)
+            call.fail(self._why)
 
     async def _close(self) -> None:
         SCOPES.set(())
@@ -851,7 +585,7 @@ class Connection:
                 self._why = ConnectionClosed("the connection was closed on this side")
             self._end(self.reason)
             await _stop(self._reader)
-            self._handlers.cancel_requests()
+            self._handlers.stop_requests()
             if not await self._wait_for_handlers(self._limits.close_patience):
                 _log.error("%s: handlers still ran %g s after closing", self.name, self._limits.close_patience)
                 for task in self._handlers.tasks():

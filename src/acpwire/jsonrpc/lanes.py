@@ -24,11 +24,11 @@ from weakref import WeakSet
 from msgspec import Struct
 
 from ..errors import Overrun
+from .calls import Answer
 from .messages import RequestId
 
 __all__ = [
     "SCOPES",
-    "Answer",
     "Backlog",
     "Call",
     "Lane",
@@ -51,6 +51,8 @@ cancelled before its handler has started, for methods whose answer to that is no
 
 Notice: TypeAlias = tuple[Call, int, str]
 """A queued notification: its call, its size in bytes, its method."""
+
+AnyAnswer: TypeAlias = Answer[Any]  # Any: each call has its own result
 
 _MIB: Final = 1024 * 1024
 
@@ -234,19 +236,6 @@ class Serving:
         """Whether it was asked to stop."""
 
 
-class Answer:
-    """The outcome of one of our calls, which may have to wait in the lane of the call."""
-
-    __slots__ = ("id", "key", "method", "scopes")
-
-    def __init__(self, request_id: RequestId, method: str, key: Hashable, scopes: Scopes) -> None:
-        self.id = request_id
-        self.method = method
-        self.key = key
-        self.scopes = scopes
-        """The scopes that the call was made in."""
-
-
 class Lane:
     """One ordered queue of notification calls, requests and answers."""
 
@@ -255,7 +244,7 @@ class Lane:
     def __init__(self, backlog: Backlog, key: Hashable) -> None:
         self.backlog = backlog
         self.key = key
-        self.items: deque[Notice | Serving | Answer] = deque()
+        self.items: deque[Notice | Serving | AnyAnswer] = deque()
         self.running: Notice | None = None
         """The notification call that runs now."""
         self.scope: Scope | None = None
@@ -277,7 +266,7 @@ class Lane:
         backlog.calls += 1
         backlog.bytes += size
 
-    def take(self) -> Notice | Serving | Answer:
+    def take(self) -> Notice | Serving | AnyAnswer:
         """The next item.
 
         Raises:
@@ -304,7 +293,7 @@ class Lane:
         serving.queue = None
         self._release(serving.size)
 
-    def must_hold(self, answer: Answer) -> bool:
+    def must_hold(self, answer: AnyAnswer) -> bool:
         """Whether an answer has to wait here for the handlers before it.
 
         It must not when its call was made in a handler of this lane, or when holding it would close a circle of
@@ -331,15 +320,17 @@ class Lane:
                 ahead += lane.blocks
         return False
 
-    def hold(self, answer: Answer) -> None:
+    def hold(self, answer: AnyAnswer) -> None:
         """Queue an answer behind the handlers before it."""
         self.items.append(answer)
+        answer.held = self
         for scope in answer.scopes:
             if scope.lane is not None:
                 scope.lane.blocks.append(self)
 
-    def let_go(self, answer: Answer) -> None:
+    def let_go(self, answer: AnyAnswer) -> None:
         """An answer that was held is on its way."""
+        answer.held = None
         for scope in answer.scopes:
             if scope.lane is not None and self in scope.lane.blocks:
                 scope.lane.blocks.remove(self)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from . import field, meta, record
+from . import field, meta, record, values
 from .field import Patch
-from .meta import UNKNOWN, MetaUpdate
+from .meta import UNKNOWN, MetaUpdate, Receiver
 
-__all__ = ["UNKNOWN", "MetaUpdate", "Patch", "field", "meta", "record"]
+__all__ = ["UNKNOWN", "MetaUpdate", "Patch", "Receiver", "field", "meta", "record", "values"]

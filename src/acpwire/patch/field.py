@@ -3,15 +3,19 @@
 Stored and update have the same form; `UNSET` stored means that no update ever mentioned the field, which is not the
 same as an explicit clear (TOOL-28, TERM-28). The laws: the omitted update changes nothing; `compose` is associative;
 applying a composition is applying in turn; `apply(old, diff(old, new))` is `new` wherever an update can say `new`.
+No result shares anything that can be changed with an update, nor an update with what it was made of.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeAlias, TypeVar
 
 from msgspec import UNSET, UnsetType
 
-__all__ = ["Patch", "apply", "compose", "diff"]
+from .values import owned, same
+
+__all__ = ["Patch", "apply", "combine", "compose", "diff", "resync"]
 
 _T = TypeVar("_T")
 
@@ -25,19 +29,36 @@ def apply(stored: Patch[_T], update: Patch[_T]) -> Patch[_T]:
     >>> apply("old", None), apply("old", UNSET)
     (None, 'old')
     """
-    return stored if update is UNSET else update
+    return stored if update is UNSET else owned(update)
 
 
 def compose(first: Patch[_T], second: Patch[_T]) -> Patch[_T]:
     """The one update that does what `first` and then `second` do."""
-    return first if second is UNSET else second
+    return owned(first if second is UNSET else second)
+
+
+def combine(updates: Iterable[Patch[_T]]) -> Patch[_T]:
+    """The one update that does what all of `updates` do in turn: the last that is not omitted."""
+    last: Patch[_T] = UNSET
+    for update in updates:
+        if update is not UNSET:
+            last = update
+    return owned(last)
 
 
 def diff(old: Patch[_T], new: Patch[_T]) -> Patch[_T]:
     """The update that takes `old` to `new`; omitted when they are equal.
 
-    No update takes a field back to never mentioned: from there to `UNSET` the nearest is `null`.
+    No update takes a field back to never mentioned: where a value was, the nearest is `null`.
     """
     if new is UNSET:
         return UNSET if old is UNSET else None
-    return UNSET if old is not UNSET and type(old) is type(new) and old == new else new
+    return UNSET if same(old, new) else owned(new)
+
+
+def resync(current: Patch[_T]) -> Patch[_T]:
+    """The update that leaves `current` with a receiver that followed the same updates, up to any point.
+
+    It is `current` itself: a field that nobody ever mentioned cannot be held anywhere, so it stays omitted.
+    """
+    return owned(current)

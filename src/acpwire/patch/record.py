@@ -1,26 +1,136 @@
 """A record of patch fields: a later upsert applied to a stored one.
 
-Works on any struct whose fields without a default are its key, and whose `meta`, if it is three-state, is patched by
-the rule of `meta`. A field with the default `UNSET` is a patch field; one with another default is a snapshot, which the
-later record replaces. A stored record has the type of its upserts, so an explicit `null` stays distinct from a field
-that was never mentioned (TOOL-28, TERM-28).
+Works on any struct. Of its fields
+
+- the first that has no default is the key: it must be the same on both sides. A struct without one (the update of a
+  session's info) is its own key;
+- each with the default `UNSET` is a patch field: omitted keeps, all else replaces; `meta` is patched by the rule of
+  the module `meta`;
+- all others, with another default or required as a compaction's status is, come with every upsert: the later wins.
+
+A stored record has the type of its upserts, so an explicit `null` stays distinct from a field that was never mentioned
+(TOOL-28, TERM-28). No result shares anything that can be changed with an update, nor an update with what it was made of.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
-import msgspec
-from msgspec import UNSET, Struct
-from msgspec.structs import replace
+from msgspec import UNSET, Struct, structs
 
 from . import field as one_field
 from . import meta as meta_map
+from .meta import UNKNOWN, Keys, MetaUpdate
+from .values import SCALARS, owned
 
-__all__ = ["apply", "compose", "diff", "first"]
+__all__ = ["apply", "combine", "compose", "diff", "first", "resync"]
 
 _R = TypeVar("_R", bound=Struct)
+
+
+def first(update: _R) -> _R:
+    """The record that is stored after the first upsert of an entity: a removal in it leaves no trace (META-15)."""
+    mine = owned(update)
+    if not _shape(type(update)).has_meta:
+        return mine
+    return structs.replace(mine, meta=meta_map.apply(UNSET, _meta(update)))
+
+
+def apply(stored: _R, update: Struct) -> _R:
+    """A stored record after a later upsert of the same entity.
+
+    `update` may be of another struct that has the same fields and more: a tool call's upsert in a permission request
+    is not tagged as the one in an update is (PERM-08).
+
+    Raises:
+        ValueError: the two have different keys.
+    """
+    shape = _shape(type(stored))
+    if shape.key:
+        _same_entity(stored, update, shape.key)
+    changes: dict[str, object] = {}
+    for name in shape.patches:
+        value = getattr(update, name)
+        if value is not UNSET:
+            changes[name] = value if type(value) in SCALARS else owned(value)
+    for name in shape.snapshots:
+        changes[name] = owned(getattr(update, name))
+    if shape.has_meta:
+        patch = _meta(update)
+        if patch is not UNSET:
+            changes["meta"] = meta_map.apply(_meta(stored), patch)
+    return structs.replace(stored, **changes) if changes else stored
+
+
+def compose(earlier: _R, later: _R, known: Keys = UNKNOWN) -> tuple[_R, ...]:
+    """The upserts that do what both do in turn: `combine` of two."""
+    return combine((earlier, later), known)
+
+
+def combine(updates: Iterable[_R], known: Keys = UNKNOWN) -> tuple[_R, ...]:
+    """The shortest upserts that do to a receiver what all of `updates` do in turn.
+
+    One, or two where metadata was cleared and set, and `known`, its keys that the receiver may hold, does not help
+    (META-30): the first has all else, the second the new metadata. None if there were none. Nothing else about the
+    entity (a chunk, a permission request) may have stood between them.
+
+    Raises:
+        ValueError: they have different keys.
+    """
+    parts = tuple(updates)
+    if not parts:
+        return ()
+    shape = _shape(type(parts[0]))
+    for part in parts:
+        _same_entity(parts[0], part, shape.key)
+    changes: dict[str, Any] = {  # Any: each field's own type
+        name: one_field.combine(getattr(part, name) for part in parts) for name in shape.patches
+    }
+    for name in shape.snapshots:
+        changes[name] = owned(getattr(parts[-1], name))
+    combined = structs.replace(parts[0], **changes)
+    if not shape.has_meta:
+        return (combined,)
+    return _with_metadata(combined, meta_map.combine(map(_meta, parts), known))
+
+
+def diff(old: _R, new: _R) -> _R:
+    """The upsert that takes a receiver of exactly `old` to `new`: beside the key, only what differs.
+
+    Nothing takes a field back to never mentioned: where a value was, the nearest is `null`.
+
+    Raises:
+        ValueError: the two have different keys.
+    """
+    shape = _shape(type(new))
+    _same_entity(old, new, shape.key)
+    changes: dict[str, Any] = {  # Any: each field's own type
+        name: one_field.diff(getattr(old, name), getattr(new, name)) for name in shape.patches
+    }
+    for name in shape.snapshots:
+        changes[name] = owned(getattr(new, name))
+    if shape.has_meta:
+        changes["meta"] = meta_map.diff(_meta(old), _meta(new))
+    return structs.replace(new, **changes)
+
+
+def resync(current: _R, held: _R | Keys = UNKNOWN) -> tuple[_R, ...]:
+    """The shortest upserts that leave `current` with a receiver that followed the same entity, up to any point.
+
+    `held` is what the receiver holds exactly, or the keys of metadata that it may hold; an empty collection if the
+    entity is new to it. If unknown, metadata may take a second upsert, as in `meta.resync`.
+
+    Raises:
+        ValueError: `held` has another key.
+    """
+    if isinstance(held, Struct):
+        return (diff(held, current),)
+    mine = owned(current)
+    if not _shape(type(current)).has_meta:
+        return (mine,)
+    return _with_metadata(mine, meta_map.resync(_meta(current), held))
 
 
 class _Shape(NamedTuple):
@@ -30,100 +140,38 @@ class _Shape(NamedTuple):
     has_meta: bool
 
 
-def first(update: _R) -> _R:
-    """The stored record after the first upsert of an entity: no `null` key of `_meta` is stored (META-15)."""
-    if not _shape(type(update)).has_meta:
-        return update
-    return _with_meta(update, meta_map.apply(UNSET, _meta_of(update)))
+class _HasMeta(Protocol):
+    meta: MetaUpdate
 
 
-def apply(stored: _R, update: Struct) -> _R:
-    """A stored record after a later upsert of the same entity; every field but the key is three-state.
-
-    `update` may be of another struct with the same fields, as a tool call in a permission request is (PERM-08).
-
-    Raises:
-        ValueError: the two have different keys.
-    """
-    shape = _shape(type(stored))
-    _check_keys(stored, update, shape.key)
-    changes: dict[str, Any] = {}  # Any: each field's own type
-    for name in shape.patches:
-        value = getattr(update, name)
-        if value is not UNSET:
-            changes[name] = value
-    for name in shape.snapshots:
-        changes[name] = getattr(update, name)
-    if shape.has_meta and _meta_of(update) is not UNSET:
-        changes["meta"] = meta_map.apply(_meta_of(stored), _meta_of(update))
-    return replace(stored, **changes) if changes else stored
-
-
-def compose(earlier: _R, later: _R) -> tuple[_R, ...]:
-    """The shortest upserts that do to any receiver what both do in turn: one, or two where `_meta` needs it (META-30).
-
-    Raises:
-        ValueError: the two have different keys.
-    """
-    shape = _shape(type(earlier))
-    _check_keys(earlier, later, shape.key)
-    changes: dict[str, Any] = {  # Any: each field's own type
-        name: one_field.compose(getattr(earlier, name), getattr(later, name)) for name in shape.patches
-    }
-    changes |= {name: getattr(later, name) for name in shape.snapshots}
-    merged = replace(earlier, **changes)
-    if not shape.has_meta:
-        return (merged,)
-    metas = meta_map.compose(_meta_of(earlier), _meta_of(later))
-    if len(metas) == 1:
-        return (_with_meta(merged, metas[0]),)
-    follow_up = type(earlier)(**{name: getattr(merged, name) for name in (*shape.key, *shape.snapshots)}, meta=metas[1])
-    return (_with_meta(merged, metas[0]), follow_up)
-
-
-def diff(old: _R, new: _R) -> _R:
-    """The upsert that takes a receiver that holds exactly `old` to `new`; only the key when they are equal.
-
-    Raises:
-        ValueError: the two have different keys.
-    """
-    shape = _shape(type(old))
-    _check_keys(old, new, shape.key)
-    changes: dict[str, Any] = {  # Any: each field's own type
-        name: one_field.diff(getattr(old, name), getattr(new, name)) for name in shape.patches
-    }
-    if shape.has_meta:
-        changes["meta"] = meta_map.diff(_meta_of(old), _meta_of(new))
-    return replace(new, **changes)
-
-
-@lru_cache(maxsize=None)
+@cache
 def _shape(kind: type[Struct]) -> _Shape:
-    key, patches, snapshots = [], [], []
-    has_meta = False
-    for info in msgspec.structs.fields(kind):
-        if info.name == "meta" and info.default is UNSET:
-            has_meta = True
-        elif info.required:
-            key.append(info.name)
-        elif info.default is UNSET:
-            patches.append(info.name)
-        else:
-            snapshots.append(info.name)
-    # Of several required fields the first is the key; the others (a compaction's status) come with every upsert.
-    return _Shape(tuple(key[:1]), tuple(patches), (*key[1:], *snapshots), has_meta)
+    fields = structs.fields(kind)
+    required = [field.name for field in fields if field.required]
+    patches = [field.name for field in fields if field.default is UNSET]
+    snapshots = [field.name for field in fields if not field.required and field.default is not UNSET]
+    return _Shape(
+        key=tuple(required[:1]),
+        patches=tuple(name for name in patches if name != "meta"),
+        snapshots=(*required[1:], *snapshots),
+        has_meta="meta" in patches,
+    )
 
 
-def _check_keys(one: Struct, other: Struct, key: tuple[str, ...]) -> None:
+def _same_entity(one: Struct, other: Struct, key: tuple[str, ...]) -> None:
     for name in key:
         if getattr(one, name) != getattr(other, name):
             raise ValueError(f"two entities: `{name}` differs")
 
 
-def _meta_of(record: Struct) -> meta_map.MetaUpdate:
-    value: meta_map.MetaUpdate = record.meta  # type: ignore[attr-defined]  # the shape says that it is there
-    return value
+def _meta(record: Struct) -> MetaUpdate:
+    return cast("_HasMeta", record).meta
 
 
-def _with_meta(record: _R, meta: meta_map.MetaUpdate) -> _R:
-    return replace(record, meta=meta)
+def _with_metadata(record: _R, metas: Sequence[MetaUpdate]) -> tuple[_R, ...]:
+    """The record with the first of `metas`, and one that has only the rest for each further."""
+    whole = structs.replace(record, meta=metas[0])
+    if len(metas) == 1:
+        return (whole,)
+    bare: dict[str, Any] = dict.fromkeys(_shape(type(record)).patches, UNSET)  # Any: each field's own type
+    return (whole, *(structs.replace(record, **bare, meta=meta) for meta in metas[1:]))

@@ -63,7 +63,12 @@ class Calls:
     """The calls of both roles; one in the wrong direction is refused before anything is sent (RPC-34)."""
 
     @abstractmethod
-    async def call(self, method: Method, params: msgspec.Struct, on_result: Tell[Any] = None) -> Any:
+    async def call(
+        self,
+        method: Method,
+        params: msgspec.Struct,
+        on_result: Tell[Any] = None,  # Any: the method's result
+    ) -> Any:  # Any: the method's result
         """Send a request; see `Connection.call`."""
 
     @abstractmethod

@@ -26,6 +26,7 @@ from ..jsonrpc.transport import Transport
 from ..protocol.decode import Repair, decoder, validate
 from ..protocol.v2.initialize import InitializeRequest
 from ..protocol.v2.methods import BY_NAME, INITIALIZE, SESSION_REQUEST_PERMISSION, SESSION_UPDATE, Method
+from ..protocol.v2.update import UpdateSessionNotification
 from ..protocol.version import VERSIONS
 from ..types import JsonValue
 from .calls import Calls
@@ -92,8 +93,9 @@ class Connection(Calls):
             lane=self._lane_of,
             limits=self.options.limits,
             answer_noise=self.options.answer_noise,
-            trace=_show if self.options.show_frames else None,
         )
+        if self.options.show_frames:
+            self._rpc.trace = _show
         for name, tap in taps.items():
             self._register(name, tap, tapped=True)
         for name, handler in handlers.items():
@@ -139,7 +141,12 @@ class Connection(Calls):
 
     # -- calls --------------------------------------------------------------------------------------------
 
-    async def call(self, method: Method, params: msgspec.Struct, on_result: Callable[[Any], None] | None = None) -> Any:
+    async def call(
+        self,
+        method: Method,
+        params: msgspec.Struct,
+        on_result: Callable[[Any], None] | None = None,  # Any: the method's result
+    ) -> Any:  # Any: the method's result
         """Send a request of the protocol and return its typed result.
 
         `on_result` is called with the result when it is read, in wire order; the call itself resolves after the
@@ -153,10 +160,12 @@ class Connection(Calls):
             ConnectionClosed: the connection is over.
         """
         self._check_outgoing(method, params)
-        decode: Callable[[msgspec.Raw], Any] = partial(_decode_result, decoder(method.result))  # Any: the method's
+        result_type: type[Any] | None = method.result  # Any: the method's
+        decode: Callable[[msgspec.Raw], Any] = partial(_decode_result, decoder(result_type))  # Any: as above
         if on_result is not None:
             decode = partial(_decode_and_tell, decode, on_result)
-        return await self._rpc.request(method.name, params, lane=getattr(params, "session_id", None), decode=decode)
+        lane = getattr(params, "session_id", None)
+        return await self._rpc.request(method.name, params, lane=lane, decode=decode)
 
     async def tell(self, method: Method, params: msgspec.Struct) -> None:
         """Send a notification of the protocol. Waits only while too much is waiting to be written.
@@ -259,8 +268,8 @@ class Connection(Calls):
 
     def _route(
         self,
-        decode: Callable[[msgspec.Raw], Any],
-        serve: Callable[[Any, Context], Any],
+        decode: Callable[[msgspec.Raw], Any],  # Any: each method has params of its own
+        serve: Callable[[Any, Context], Any],  # Any: as above, and a tap or a handler
         tapped: bool,
         event: RequestReceived | NotificationReceived,
     ) -> Call | None:
@@ -297,7 +306,7 @@ class Connection(Calls):
 
     def _route_update(self, handler: Handler | None) -> Callable[[NotificationReceived], Call | None]:
         """The route of `session/update`, the hottest there is: no work that this one message does not need."""
-        decode = decoder(BY_NAME["client", SESSION_UPDATE].params, self._report_repairs(SESSION_UPDATE))
+        decode = decoder(UpdateSessionNotification, self._report_repairs(SESSION_UPDATE))
         entries = self.sessions.entries
         entry_of = self.sessions.entry
         context = Context(self, SESSION_UPDATE, None)
@@ -335,10 +344,10 @@ def _other(side: Side) -> Side:
 
 
 def _session_of(params: object) -> str | None:
-    if isinstance(params, dict):
-        session_id = params.get("sessionId")
-        return session_id if isinstance(session_id, str) else None
-    return getattr(params, "session_id", None)
+    if isinstance(params, msgspec.Struct):
+        return getattr(params, "session_id", None)
+    session_id: object = cast("dict[str, object]", params).get("sessionId") if isinstance(params, dict) else None
+    return session_id if isinstance(session_id, str) else None
 
 
 def _plain(raw: msgspec.Raw) -> Any:  # Any: an extension's own JSON

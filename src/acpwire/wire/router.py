@@ -8,6 +8,7 @@ another request was served it may not be repeated (INIT-16); until then the late
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import cast
 
 import msgspec
 
@@ -99,7 +100,7 @@ def _plain_params(raw: msgspec.Raw | bytes) -> dict[str, JsonValue]:
         raise RequestError(INVALID_PARAMS, "Invalid params: not readable") from error
     if not isinstance(plain, dict):
         raise RequestError(INVALID_PARAMS, "Invalid params: not an object")
-    return plain
+    return cast("dict[str, JsonValue]", plain)
 
 
 def _requested_version(plain: dict[str, JsonValue]) -> int:

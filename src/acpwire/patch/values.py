@@ -1,0 +1,110 @@
+"""Values that patches carry: owned, so that nobody else can change them, and compared as JSON is.
+
+A value is free JSON, which may be nested to any depth by whoever sent it, or is made of structs and tuples, whose
+depth their types bound. JSON is walked with a stack of our own: a hostile depth must not exhaust Python's (SEC-10).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from operator import is_
+from typing import Any, Final, TypeAlias, TypeVar, cast
+
+from msgspec import Struct, UnsetType
+from msgspec.structs import replace
+
+__all__ = ["SCALARS", "owned", "same"]
+
+_T = TypeVar("_T")
+_Setter: TypeAlias = Callable[[Any, Any, Any], None]  # Any: a container, a place in it, what to put there
+_set_item: _Setter = list[Any].__setitem__  # Any: as above
+_set_key: _Setter = dict[Any, Any].__setitem__  # Any: as above; a read-only kind of dict refuses its own
+
+SCALARS: Final = frozenset({str, int, float, bool, bytes, type(None), UnsetType})
+"""Types whose values cannot change and hold nothing that can."""
+
+
+def owned(value: _T) -> _T:
+    """The value itself if nothing in it can be changed, else an equal one that shares nothing changeable with it.
+
+    Objects of a kind of their own (a `dict` subclass) stay of that kind.
+    """
+    kind: type[object] = type(value)
+    if kind in SCALARS:
+        return value
+    if issubclass(kind, (dict, list)):
+        return cast("_T", _copied(value))
+    if issubclass(kind, Struct):
+        return cast("_T", _owned_struct(value))
+    return cast("_T", _owned_tuple(value)) if kind is tuple else value
+
+
+def same(one: object, other: object) -> bool:
+    """Equality as JSON has it, which Python's is not: there `True` is `1`, and `1` is `1.0`.
+
+    >>> same({"a": [1]}, {"a": [1]}), same({"a": [1]}, {"a": [True]})
+    (True, False)
+    """
+    work: list[tuple[Any, Any]] = [(one, other)]  # Any: two values, seen from inside
+    while work:
+        left, right = work.pop()
+        kind: type[object] = left.__class__
+        if left is right:
+            continue
+        if kind != right.__class__:
+            return False
+        if issubclass(kind, dict):
+            if left.keys() != right.keys():
+                return False
+            work.extend([(left[key], right[key]) for key in left])
+        elif issubclass(kind, (list, tuple)):
+            if len(left) != len(right):
+                return False
+            work.extend(zip(left, right, strict=True))
+        elif issubclass(kind, Struct):
+            work.extend([(getattr(left, name), getattr(right, name)) for name in kind.__struct_fields__])
+        elif left != right:
+            return False
+    return True
+
+
+def _owned_tuple(value: Any) -> Any:  # Any: a tuple
+    copies: tuple[object, ...] = tuple([owned(item) for item in value])
+    return value if all(map(is_, copies, value)) else copies
+
+
+def _owned_struct(value: Any) -> Any:  # Any: a struct, and one of its type
+    changes: dict[str, object] = {}
+    for name in value.__struct_fields__:
+        held: object = getattr(value, name)
+        if type(held) not in SCALARS:
+            its_own = owned(held)
+            if its_own is not held:
+                changes[name] = its_own
+    return replace(value, **changes) if changes or not value.__struct_config__.frozen else value
+
+
+def _copied(value: Any) -> Any:  # Any: a JSON object or array, and its copy
+    holder: list[Any] = [None]  # Any: the copy to be
+    # What to copy, and where to put it: a setter, the container, the place in it. `dict.__setitem__` and not the
+    # container's own, which a read-only kind of dict refuses.
+    work: list[tuple[Any, _Setter, Any, Any]] = [(value, _set_item, holder, 0)]  # Any: as above
+    while work:
+        source, put, target, place = work.pop()
+        kind: type[object] = source.__class__
+        mine: Any  # Any: as above
+        if issubclass(kind, dict):
+            mine = source.copy() if kind is dict else copy(source)
+            for key, item in source.items():
+                if type(item) not in SCALARS:
+                    work.append((item, _set_key, mine, key))
+        elif issubclass(kind, list):
+            mine = source[:]
+            for index, item in enumerate(source):
+                if type(item) not in SCALARS:
+                    work.append((item, _set_item, mine, index))
+        else:
+            mine = owned(source)
+        put(target, place, mine)
+    return holder[0]
