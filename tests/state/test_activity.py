@@ -20,7 +20,13 @@ def update(state: Any, **members: Any) -> dict[str, Any]:
 @pytest.mark.req("SESS-04")
 def test_a_session_is_idle_before_any_report(show: Any) -> None:
     state = show()
-    assert (state.activity, state.busy, state.stop_reason, state.error, state.background) == ("idle", False, None, None, None)
+    assert (state.activity, state.busy, state.stop_reason, state.error, state.background) == (
+        "idle",
+        False,
+        None,
+        None,
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -60,7 +66,10 @@ def test_a_state_that_cannot_be_read_is_never_idle(payload: Any) -> None:
         pytest.param([update("idle", stopReason="_acme")], "_acme", None, marks=pytest.mark.req("STATE-20")),
         pytest.param([update("idle", stopReason="cancelled"), update("running")], None, None),
         pytest.param(
-            [update("idle", stopReason="end_turn"), update("idle")], None, None, marks=pytest.mark.req("STATE-11", "RPLY-10")
+            [update("idle", stopReason="end_turn"), update("idle")],
+            None,
+            None,
+            marks=pytest.mark.req("STATE-11", "RPLY-10"),
         ),
         pytest.param([update("running", stopReason="end_turn")], None, None),
         pytest.param(
@@ -69,7 +78,9 @@ def test_a_state_that_cannot_be_read_is_never_idle(payload: Any) -> None:
             ErrorObject(code=-1, message="x"),
             marks=pytest.mark.req("STATE-18", "STATE-19"),
         ),
-        pytest.param([update("idle", stopReason="error", error=None)], "error", None, marks=pytest.mark.req("STATE-18")),
+        pytest.param(
+            [update("idle", stopReason="error", error=None)], "error", None, marks=pytest.mark.req("STATE-18")
+        ),
         pytest.param([update("idle", stopReason="error", error="x")], "error", None),
         pytest.param([update("idle", stopReason="refusal", error={"code": -1, "message": "x"})], "refusal", None),
     ],
@@ -88,14 +99,22 @@ def test_reason_and_error_are_those_of_the_latest_idle(show: Any, updates: Any, 
         pytest.param([update("idle", background=[])], (), marks=pytest.mark.req("BG-02")),
         pytest.param(
             [update("running", background=[TERMINAL, CALL])],
-            (BackgroundTerminal(terminal_id="t"), BackgroundToolCall(tool_call_id="c")),  # type: ignore[arg-type]
+            (BackgroundTerminal(terminal_id="t"), BackgroundToolCall(tool_call_id="c")),
             marks=pytest.mark.req("BG-01"),
         ),
         pytest.param([update("running", background=[TERMINAL]), update("idle")], None, marks=pytest.mark.req("BG-13")),
-        pytest.param([update("running", background=[]), update("_x", background=[])], None, marks=pytest.mark.req("BG-13")),
-        pytest.param([update("running", background=[{"type": "_x"}])], ({"type": "_x"},), marks=pytest.mark.req("BG-09")),
-        pytest.param([update("running", background=[TERMINAL, {"type": "terminal"}])], None, marks=pytest.mark.req("BG-10")),
-        pytest.param([update("idle", background=[]), update("idle", background=[CALL])], 1, marks=pytest.mark.req("STATE-08")),
+        pytest.param(
+            [update("running", background=[]), update("_x", background=[])], None, marks=pytest.mark.req("BG-13")
+        ),
+        pytest.param(
+            [update("running", background=[{"type": "_x"}])], ({"type": "_x"},), marks=pytest.mark.req("BG-09")
+        ),
+        pytest.param(
+            [update("running", background=[TERMINAL, {"type": "terminal"}])], None, marks=pytest.mark.req("BG-10")
+        ),
+        pytest.param(
+            [update("idle", background=[]), update("idle", background=[CALL])], 1, marks=pytest.mark.req("STATE-08")
+        ),
     ],
     ids=str,
 )
@@ -118,7 +137,9 @@ def test_updates_while_idle_change_no_state(show: Any) -> None:
 
 @pytest.mark.req("STATE-26")
 def test_metadata_of_a_report_is_no_patch(show: Any) -> None:
-    state = show({"sessionUpdate": "session_info_update", "_meta": {"a": 1}}, update("running", _meta={"a": None, "b": 2}))
+    state = show(
+        {"sessionUpdate": "session_info_update", "_meta": {"a": 1}}, update("running", _meta={"a": None, "b": 2})
+    )
     assert state.info.meta == {"a": 1}
 
 

@@ -23,15 +23,21 @@ def chunk(block: Any = A, **members: Any) -> dict[str, Any]:
     [
         pytest.param([update()], "in_progress", "", None, marks=pytest.mark.req("CMPT-02", "CMPT-05")),
         pytest.param([update(summary=None, error=None)], "in_progress", "", None, marks=pytest.mark.req("CMPT-05")),
-        pytest.param([chunk()], "in_progress", "A", None, marks=pytest.mark.req("CMPT-09", "X-25")),
+        pytest.param([chunk()], "in_progress", "A", None, marks=pytest.mark.req("CMPT-09")),
         pytest.param([update("completed"), chunk()], "completed", "A", None, marks=pytest.mark.req("CMPT-08")),
-        pytest.param([chunk(), update("completed", summary=[B])], "completed", "B", None, marks=pytest.mark.req("CMPT-08")),
+        pytest.param(
+            [chunk(), update("completed", summary=[B])], "completed", "B", None, marks=pytest.mark.req("CMPT-08")
+        ),
         pytest.param([update(summary=[A]), chunk(B)], "in_progress", "AB", None, marks=pytest.mark.req("CMPT-08")),
         pytest.param([chunk(), update("completed")], "completed", "A", None, marks=pytest.mark.req("CMPT-04")),
         pytest.param([chunk(), update(summary=None)], "in_progress", "", None, marks=pytest.mark.req("CMPT-04")),
         pytest.param([chunk(), update(summary=[])], "in_progress", "", None, marks=pytest.mark.req("CMPT-04")),
-        pytest.param([update("failed", error="x"), update("failed")], "failed", "", "x", marks=pytest.mark.req("CMPT-04")),
-        pytest.param([update(error="x"), update(error=None)], "in_progress", "", None, marks=pytest.mark.req("CMPT-04")),
+        pytest.param(
+            [update("failed", error="x"), update("failed")], "failed", "", "x", marks=pytest.mark.req("CMPT-04")
+        ),
+        pytest.param(
+            [update(error="x"), update(error=None)], "in_progress", "", None, marks=pytest.mark.req("CMPT-04")
+        ),
         pytest.param([update("completed", error="x")], "completed", "", "x", marks=pytest.mark.req("CMPT-11")),
         pytest.param([update("_paused")], "_paused", "", None, marks=pytest.mark.req("CMPT-12")),
         pytest.param([update("completed", summary=[A])], "completed", "A", None, marks=pytest.mark.req("RPLY-17")),

@@ -32,7 +32,9 @@ def test_omitted_stays_null_clears_and_a_value_replaces(show: Any, updates: Any,
 
 @pytest.mark.req("META-22", "META-09")
 def test_the_metadata_of_the_session_is_patched_by_key(show: Any) -> None:
-    state = show(update(title="T", _meta={"a": 1, "b": 2}), update(title=None, _meta={"a": None}), update(updatedAt=TIME))
+    state = show(
+        update(title="T", _meta={"a": 1, "b": 2}), update(title=None, _meta={"a": None}), update(updatedAt=TIME)
+    )
     assert state.info.meta == {"b": 2}
     show(update(_meta=None), state=state)
     assert state.info.meta == {}

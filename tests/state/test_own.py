@@ -97,5 +97,5 @@ def test_all_forms_of_no_metadata_show_the_same(stored: Any) -> None:
 def test_metadata_is_handed_out_as_a_copy() -> None:
     stored: dict[str, Any] = {"a": {"b": 1}}
     handed = shown_meta(stored)
-    handed["a"]["b"] = 2  # type: ignore[index,call-overload]
+    handed["a"]["b"] = 2
     assert stored == {"a": {"b": 1}}

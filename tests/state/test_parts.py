@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -95,7 +96,7 @@ def test_halves_of_a_character_are_joined_and_lone_ones_replaced(
 
 def test_halves_in_the_content_of_a_tool_call_are_joined_too() -> None:
     parts: Parts[ToolCallContent] = Parts()
-    for item in (Content(content=text("a" + HIGH)), Terminal(terminal_id="t"), Content(content=text(LOW))):  # type: ignore[arg-type]
+    for item in (Content(content=text("a" + HIGH)), Terminal(terminal_id="t"), Content(content=text(LOW))):
         parts.append(item)
     first, _, last = parts.items
     assert (first, last) == (Content(content=text("a")), Content(content=text(EMOJI)))
@@ -143,12 +144,14 @@ def test_text_cut_between_utf16_units_reads_whole_again(whole: str, cuts: list[i
     units = whole.encode("utf-16-le")
     places = sorted({0, len(units), *(min(cut * 2, len(units)) for cut in cuts)})
     parts = parts_of()
-    for start, end in zip(places, places[1:], strict=False):
+    for start, end in pairwise(places):
         parts.append(text(units[start:end].decode("utf-16-le", "surrogatepass")))
     assert parts.text == whole == "".join(block.text for block in parts.items)
 
 
-@given(st.lists(st.tuples(st.text(alphabet=st.sampled_from(["a", "é", HIGH, LOW]), max_size=3), st.booleans()), max_size=8))
+@given(
+    st.lists(st.tuples(st.text(alphabet=st.sampled_from(["a", "é", HIGH, LOW]), max_size=3), st.booleans()), max_size=8)
+)
 def test_text_read_on_the_way_and_at_the_end_agree(chunks: list[tuple[str, bool]]) -> None:
     parts = parts_of()
     for chunk, read in chunks:

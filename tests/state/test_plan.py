@@ -15,7 +15,10 @@ def update(*entries: str, plan: str = "p", **members: Any) -> dict[str, Any]:
 
 
 def other(**members: Any) -> dict[str, Any]:
-    return {"sessionUpdate": "plan_update", "plan": {"type": "_acme_tree", "planId": "p", "root": {"n": None}, **members}}
+    return {
+        "sessionUpdate": "plan_update",
+        "plan": {"type": "_acme_tree", "planId": "p", "root": {"n": None}, **members},
+    }
 
 
 def steps(plan: Plan) -> list[str]:
@@ -71,7 +74,9 @@ def test_metadata_of_a_plan_is_its_own_and_does_not_carry_over(show: Any) -> Non
 
 def test_metadata_of_a_plan_can_be_changed_by_nobody() -> None:
     meta: dict[str, Any] = {"a": 1}
-    plan = Plan("p", PlanItems(plan_id="p", entries=(PlanEntry(content="x", priority="low", status="pending", meta=meta),)))  # type: ignore[arg-type]
+    plan = Plan(
+        "p", PlanItems(plan_id="p", entries=(PlanEntry(content="x", priority="low", status="pending", meta=meta),))
+    )
     meta.clear()
     for _ in range(2):
         (entry,) = plan.entries

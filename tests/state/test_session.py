@@ -77,10 +77,19 @@ def test_other_metadata_of_a_permission_request_is_no_patch(show: Any) -> None:
     "subject",
     [
         pytest.param(
-            {"type": "command", "command": "rm", "cwd": "/", "toolCallId": "tc", "terminalId": "t", "_meta": {"a": None}},
+            {
+                "type": "command",
+                "command": "rm",
+                "cwd": "/",
+                "toolCallId": "tc",
+                "terminalId": "t",
+                "_meta": {"a": None},
+            },
             marks=pytest.mark.req("PERM-12"),
         ),
-        pytest.param({"type": "_acme", "toolCall": {"toolCallId": "tc", "title": "x"}}, marks=pytest.mark.req("PERM-06")),
+        pytest.param(
+            {"type": "_acme", "toolCall": {"toolCallId": "tc", "title": "x"}}, marks=pytest.mark.req("PERM-06")
+        ),
         pytest.param(None, marks=pytest.mark.req("PERM-04")),
     ],
     ids=str,
@@ -114,12 +123,14 @@ def answer(commands: str = "", options: str = "", kind: Any = NewSessionResponse
 
 
 def option(name: str) -> SessionConfigBoolean:
-    return SessionConfigBoolean(config_id=name, name=name, current_value=True)  # type: ignore[arg-type]
+    return SessionConfigBoolean(config_id=name, name=name, current_value=True)
 
 
 def lists(state: SessionState) -> tuple[str, str]:
     names = "".join(one["name"] if isinstance(one, Unknown) else one.name for one in state.commands)
-    return names, "".join(one["configId"] if isinstance(one, Unknown) else one.config_id for one in state.config_options)
+    return names, "".join(
+        one["configId"] if isinstance(one, Unknown) else one.config_id for one in state.config_options
+    )
 
 
 @pytest.mark.req("CMD-02", "CFG-16")
@@ -184,8 +195,12 @@ EURO = Cost(amount=1.5, currency="EUR")
     [
         pytest.param([usage()], None, marks=pytest.mark.req("USE-03")),
         pytest.param([usage(cost={"amount": 1.5, "currency": "EUR"}), usage()], EURO, marks=pytest.mark.req("USE-03")),
-        pytest.param([usage(cost={"amount": 1.5, "currency": "EUR"}), usage(cost=None)], None, marks=pytest.mark.req("USE-03")),
-        pytest.param([usage(cost={"amount": 1.5, "currency": "EUR"}), usage(cost="x")], EURO, marks=pytest.mark.req("DEC-08")),
+        pytest.param(
+            [usage(cost={"amount": 1.5, "currency": "EUR"}), usage(cost=None)], None, marks=pytest.mark.req("USE-03")
+        ),
+        pytest.param(
+            [usage(cost={"amount": 1.5, "currency": "EUR"}), usage(cost="x")], EURO, marks=pytest.mark.req("DEC-08")
+        ),
         pytest.param(
             [usage(cost={"amount": 1, "currency": "x"}), usage(cost={"amount": 1.5, "currency": "EUR"})],
             EURO,
@@ -233,9 +248,11 @@ def test_only_so_many_events_are_kept_and_all_unknown_ones_counted(show: Any) ->
 @pytest.mark.parametrize(
     "update",
     [
-        pytest.param({"sessionUpdate": "plan", "entries": []}, marks=pytest.mark.req("X-37")),
-        pytest.param({"sessionUpdate": "tool_call", "toolCallId": "tc", "title": "T"}, marks=pytest.mark.req("X-37", "TOOL-03")),
-        pytest.param({"sessionUpdate": "current_mode_update", "currentModeId": "m"}, marks=pytest.mark.req("X-37", "CFG-19")),
+        {"sessionUpdate": "plan", "entries": []},
+        pytest.param(
+            {"sessionUpdate": "tool_call", "toolCallId": "tc", "title": "T"}, marks=pytest.mark.req("TOOL-03")
+        ),
+        pytest.param({"sessionUpdate": "current_mode_update", "currentModeId": "m"}, marks=pytest.mark.req("CFG-19")),
         pytest.param({"sessionUpdate": "_acme.dev/x", "a": {"b": None}}, marks=pytest.mark.req("EXT-28")),
     ],
     ids=lambda update: update["sessionUpdate"],
@@ -251,14 +268,15 @@ def test_what_was_handed_in_and_out_changes_nothing() -> None:
     inner: dict[str, Any] = {"n": 1}
     state = SessionState("sess_1")
     state.apply(Unknown("_acme", {"sessionUpdate": "_acme", "inner": inner}))
-    state.apply(AgentMessageChunk(message_id="m", content=TextContent(text="x", meta=inner)))  # type: ignore[arg-type]
+    state.apply(AgentMessageChunk(message_id="m", content=TextContent(text="x", meta=inner)))
     inner["n"] = 2
+    state.unknown[0]["inner"]["n"] = 2
     before = state.snapshot()
     assert state.unknown[0]["inner"] == {"n": 1}
-    before.messages[0].content[0].meta["n"] = 3  # type: ignore[index,union-attr]
+    before.messages[0].content[0].meta["n"] = 3
     before.unknown[0]["inner"]["n"] = 3
     again = state.snapshot()
-    assert again.messages[0].content[0].meta == {"n": 1}  # type: ignore[union-attr]
+    assert again.messages[0].content[0].meta == {"n": 1}
     assert again.unknown[0]["inner"] == {"n": 1}
 
 
@@ -272,7 +290,7 @@ def test_views_stay_current_and_cannot_be_written(show: Any) -> None:
     assert list(views[0]) == ["tc"]
     for view in views:
         with pytest.raises(TypeError):
-            view["x"] = None  # type: ignore[index]
+            view["x"] = None
 
 
 @pytest.mark.req("RPLY-10")
@@ -310,7 +328,13 @@ def test_every_known_update_is_understood(show: Any) -> None:
         {"sessionUpdate": "subagent_update", "sessionId": "s"},
     )
     assert state.unknown_count == 0
-    assert [entry.type for entry in state.timeline] == [*MESSAGES, "tool_call", "compaction", "session_message", "subagent"]
+    assert [entry.type for entry in state.timeline] == [
+        *MESSAGES,
+        "tool_call",
+        "compaction",
+        "session_message",
+        "subagent",
+    ]
     assert list(state.terminals) == ["t"]
     assert repr(state) == "<SessionState 'sess_1' idle: 7 entries>"
 
@@ -370,10 +394,7 @@ def follow(value: Any, pointer: str) -> Any:
     return value
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(case, id=case["name"], marks=pytest.mark.req(*case["rules"][:3])) for case in STREAMS]
-)
-def test_streams_of_metadata_patches(show: Any, case: dict[str, Any]) -> None:
+def check_stream(show: Any, case: dict[str, Any]) -> None:
     states: dict[str, SessionState] = {}
     for entity in case["initial"]:
         show(creation(entity), state=states.setdefault(entity["session"], SessionState(entity["session"])))
@@ -384,6 +405,22 @@ def test_streams_of_metadata_patches(show: Any, case: dict[str, Any]) -> None:
     assert {key: meta for key, meta in stored.items() if meta or key in expected} == expected
     for plain in case["plain"]:
         assert follow(received[plain["message"]], plain["pointer"]) == plain["meta"], plain["pointer"]
+
+
+def of_streams(*, replayed: bool) -> list[Any]:
+    return [pytest.param(case, id=case["name"]) for case in STREAMS if case["name"].startswith("replay-") is replayed]
+
+
+@pytest.mark.req("META-01", "META-02", "META-33")
+@pytest.mark.parametrize("case", of_streams(replayed=False))
+def test_live_streams_of_metadata_patches(show: Any, case: dict[str, Any]) -> None:
+    check_stream(show, case)
+
+
+@pytest.mark.req("RPLY-18", "RPLY-20", "RPLY-23")
+@pytest.mark.parametrize("case", of_streams(replayed=True))
+def test_replayed_streams_of_metadata_patches(show: Any, case: dict[str, Any]) -> None:
+    check_stream(show, case)
 
 
 # -- any history, against a model that is slow and obvious ----------------------------------------------------
@@ -440,7 +477,9 @@ def text_of(item: dict[str, Any]) -> str:
 texts = st.sampled_from(["", "a", "bé", "\U0001f600"])
 blocks = texts.map(lambda text: {"type": "text", "text": text})
 items = blocks.map(lambda block: {"type": "content", "content": block})
-metas = st.none() | st.dictionaries(st.sampled_from("abc"), st.none() | st.integers(0, 3) | st.just({"x": None}), max_size=2)
+metas = st.none() | st.dictionaries(
+    st.sampled_from("abc"), st.none() | st.integers(0, 3) | st.just({"x": None}), max_size=2
+)
 data = st.binary(max_size=4).map(lambda raw: b64encode(raw).decode())
 
 
@@ -450,7 +489,9 @@ def lists_of(item: Any) -> Any:
 
 def object_of(tag: str, key: str, required: dict[str, Any], optional: dict[str, Any]) -> Any:
     ids = st.sampled_from(["1", "2"])
-    return st.fixed_dictionaries({"sessionUpdate": st.just(tag), key: ids, **required}, optional={"_meta": metas, **optional})
+    return st.fixed_dictionaries(
+        {"sessionUpdate": st.just(tag), key: ids, **required}, optional={"_meta": metas, **optional}
+    )
 
 
 updates = st.one_of(
@@ -468,7 +509,10 @@ updates = st.one_of(
     ),
     object_of("tool_call_content_chunk", "toolCallId", {"content": items}, {}),
     object_of(
-        "compaction_update", "compactionId", {"status": st.sampled_from(["in_progress", "_x"])}, {"summary": lists_of(blocks)}
+        "compaction_update",
+        "compactionId",
+        {"status": st.sampled_from(["in_progress", "_x"])},
+        {"summary": lists_of(blocks)},
     ),
     object_of("compaction_summary_chunk", "compactionId", {"content": blocks}, {}),
     object_of(

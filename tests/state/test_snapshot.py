@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from acpwire.protocol.v2.state import BackgroundTerminal
-from acpwire.state.snapshot import SessionSnapshot
+from acpwire.state.snapshot import InfoSnapshot, SessionSnapshot
 
 BLOCK = {"type": "text", "text": "A"}
 UPDATES: list[dict[str, Any]] = [
@@ -113,7 +113,7 @@ def test_a_snapshot_shows_everything_as_json(show: Any) -> None:
 
 
 def test_an_empty_session_shows_nothing_but_that_it_is_idle(show: Any) -> None:
-    assert show().snapshot().to_builtins() == {"sessionId": "sess_1", "activity": "idle"}
+    assert show().snapshot().to_builtins() == {"sessionId": "sess_1", "activity": "idle", "info": {}}
 
 
 def test_a_snapshot_stays_as_it_was_taken(show: Any) -> None:
@@ -144,9 +144,9 @@ def test_a_snapshot_is_frozen_and_independent(show: Any) -> None:
 
 @pytest.mark.req("BG-02")
 def test_unknown_and_no_background_work_differ_in_json() -> None:
-    unknown = SessionSnapshot(session_id="s", activity="idle")  # type: ignore[arg-type]
+    unknown = SessionSnapshot(session_id="s", activity="idle", info=InfoSnapshot())
     nothing = msgspec.structs.replace(unknown, background=())
-    some = msgspec.structs.replace(unknown, background=(BackgroundTerminal(terminal_id="t"),))  # type: ignore[arg-type]
+    some = msgspec.structs.replace(unknown, background=(BackgroundTerminal(terminal_id="t"),))
     assert "background" not in unknown.to_builtins()
     assert nothing.to_builtins()["background"] == []
     assert some.to_builtins()["background"] == [{"type": "terminal", "terminalId": "t"}]

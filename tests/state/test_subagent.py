@@ -105,7 +105,11 @@ def test_participants_of_a_session_message_are_patches_and_may_be_missing(show: 
     state = show(message(content=[A]))
     (entity,) = state.session_messages.values()
     assert fields(entity, names) == dict.fromkeys(names)
-    show(message(senderSessionId="s", recipientSessionId="r"), message(senderMessageId="1", recipientMessageId="2"), state=state)
+    show(
+        message(senderSessionId="s", recipientSessionId="r"),
+        message(senderMessageId="1", recipientMessageId="2"),
+        state=state,
+    )
     assert fields(entity, names) == dict(zip(names, ("s", "r", "1", "2"), strict=True))
     show(message(senderSessionId=None, recipientMessageId=None), state=state)
     assert fields(entity, names) == dict(zip(names, (None, "r", "1", None), strict=True))
@@ -130,5 +134,8 @@ def test_the_patch_of_a_session_message_holds_its_content(show: Any) -> None:
 
 def test_entities_tell_what_they_are(show: Any) -> None:
     state = show(child(title="Child"), chunk())
-    assert [repr(entry) for entry in state.timeline] == ["<Subagent 'sess_c': 'Child'>", "<SessionMessage 'm': 1 blocks>"]
+    assert [repr(entry) for entry in state.timeline] == [
+        "<Subagent 'sess_c': 'Child'>",
+        "<SessionMessage 'm': 1 blocks>",
+    ]
     assert [entry.type for entry in state.timeline] == ["subagent", "session_message"]

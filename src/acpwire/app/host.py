@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -157,7 +157,7 @@ class Host:
         handler = self._builtin.get("new_session")
         answer = None if handler is None else await self._serve(handler, params, context)
         if answer is None:
-            answer = NewSessionResponse(session_id=SessionId(f"sess-{secrets.token_hex(8)}"))
+            answer = NewSessionResponse(session_id=SessionId(f"sess-{os.urandom(8).hex()}"))
         session = HostedSession(answer.session_id, params.cwd, params.additional_directories)
         self._sessions[answer.session_id] = session
         return answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
+import os
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -136,7 +136,7 @@ class HostedSession:
         """For the agent's author; the library never looks inside."""
         self.active = True
         """Whether it was created or resumed on the connection and not closed since."""
-        self._token = secrets.token_hex(4)  # ids stay unique when a session outlives its process
+        self._token = os.urandom(4).hex()  # ids stay unique when a session outlives its process
         self._count = 0
         self._at_work: Work | None = None
         self._held: deque[Work] = deque()

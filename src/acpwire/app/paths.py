@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from pathlib import PurePosixPath, PureWindowsPath
+import re
+from typing import Final
 
 from ..errors import LocalProtocolError
 
 __all__ = ["absolute"]
+
+_ABSOLUTE: Final = re.compile(r"/|[A-Za-z]:[\\/]|\\\\[^\\]")  # POSIX, a drive, or a share
 
 
 def absolute(path: str | os.PathLike[str], where: str) -> str:
@@ -17,6 +20,6 @@ def absolute(path: str | os.PathLike[str], where: str) -> str:
         LocalProtocolError: it is relative or empty; `where` is its JSON path.
     """
     text = os.fspath(path)
-    if PurePosixPath(text).is_absolute() or PureWindowsPath(text).is_absolute():
+    if _ABSOLUTE.match(text):
         return text
     raise LocalProtocolError(f"{text!r} is not an absolute path", path=where)

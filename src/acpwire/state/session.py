@@ -91,12 +91,10 @@ class SessionState:
         """Title, time of last activity and metadata of the session."""
         self.messages = Messages()
         """Messages and thoughts, in order of first appearance; a view that stays current."""
-        self.unknown: deque[Unknown] = deque(maxlen=KEPT_EVENTS)
-        """The latest updates that were not understood, as they came (EXT-28, X-37)."""
         self.unknown_count = 0
-        """How many of them there were in all."""
-        self.notices: deque[Notice] = deque(maxlen=KEPT_EVENTS)
-        """The latest notices: events without consequences, each of its own (NOTE-03, NOTE-05)."""
+        """How many updates were not understood, in all."""
+        self._unknown: deque[Unknown] = deque(maxlen=KEPT_EVENTS)
+        self._notices: deque[Notice] = deque(maxlen=KEPT_EVENTS)
         self._agent_messages = self.messages.of_type("agent_message")
         self._tool_calls: dict[ToolCallId, ToolCall] = {}
         self._terminals: dict[TerminalId, Terminal] = {}
@@ -194,6 +192,16 @@ class SessionState:
         """The options of the session with their values (CFG-16)."""
         return own(self._config_options)
 
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """The latest notices: events without consequences, each of its own (NOTE-03, NOTE-05)."""
+        return own(tuple(self._notices))
+
+    @property
+    def unknown(self) -> tuple[Unknown, ...]:
+        """The latest updates that were not understood, as they came (EXT-28, X-37)."""
+        return own(tuple(self._unknown))
+
     def message(self, type: MessageType, id: str) -> Message | None:
         """A message by type and id, both of which make its identity (MSG-03)."""
         return self.messages.get(type, id)
@@ -218,8 +226,8 @@ class SessionState:
             commands=self.commands,
             config_options=self.config_options,
             usage=self.usage,
-            notices=own(tuple(self.notices)),
-            unknown=own(tuple(self.unknown)),
+            notices=self.notices,
+            unknown=self.unknown,
             unknown_count=self.unknown_count,
         )
 
@@ -322,7 +330,7 @@ class SessionState:
             case ConfigOptionUpdate():
                 self._set_config_options(update.config_options)
             case Notice():
-                self.notices.append(own(update))
+                self._notices.append(own(update))
             case CompactionSummaryChunk():
                 self._compaction(update.compaction_id).append(update)
             case SessionMessageChunk():
@@ -353,7 +361,7 @@ class SessionState:
     def _keep_unknown(self, update: Unknown) -> None:
         if update.tag == "state_update":  # of a state that this version does not know
             self._activity = Activity(update)
-        self.unknown.append(own(update))
+        self._unknown.append(own(update))
         self.unknown_count += 1
 
     # -- entities, made when they are first seen ----------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import cast
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
 from ..errors import ErrorObject
 from ..protocol.base import wire_name
@@ -48,7 +48,7 @@ class _Shown(Struct, frozen=True, kw_only=True, rename=wire_name, omit_defaults=
 class _Entity(_Shown, frozen=True, kw_only=True):
     """One thing with metadata of its own."""
 
-    meta: Meta = field(default_factory=dict[str, JsonValue])
+    meta: Meta = {}
     """The stored metadata (META-03)."""
 
 
@@ -202,7 +202,7 @@ class SessionSnapshot(_Shown, frozen=True, kw_only=True):
     """What failed, with stop reason `error`."""
     background: tuple[BackgroundWork, ...] | None = None
     """What runs beside the foreground; left out when unknown (BG-02)."""
-    info: InfoSnapshot = InfoSnapshot()
+    info: InfoSnapshot
     """Title and metadata."""
     timeline: tuple[tuple[str, str], ...] = ()
     """Type and id of messages, tool calls, compactions and children, in order of first appearance."""
@@ -235,7 +235,7 @@ class SessionSnapshot(_Shown, frozen=True, kw_only=True):
 
     def to_builtins(self) -> dict[str, JsonValue]:
         """The same as JSON values, for `json.dumps` or a test."""
-        return cast("dict[str, JsonValue]", msgspec.to_builtins(self))
+        return cast("dict[str, JsonValue]", msgspec.json.decode(self.to_json()))
 
     def to_json(self) -> bytes:
         """The same as one line of JSON."""

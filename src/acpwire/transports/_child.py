@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Final
 
 from ..errors import TransportError
@@ -83,13 +81,12 @@ def start(
 
 
 def _why_not(program: str, cwd: str | os.PathLike[str] | None, env: dict[str, str], error: Exception) -> str:
-    if cwd is not None and not Path(cwd).is_dir():
-        how = "is not a directory" if Path(cwd).exists() else "does not exist"
+    if cwd is not None and not os.path.isdir(cwd):
+        how = "is not a directory" if os.path.exists(cwd) else "does not exist"
         return f"working directory {os.fspath(cwd)} {how}"
     if isinstance(error, FileNotFoundError):
-        has_folder = Path(program).name != program
-        place = Path(cwd or os.curdir, program) if has_folder else program
-        if shutil.which(place, path=env.get("PATH", os.defpath)) is None:
+        folders = [cwd or os.curdir] if os.path.dirname(program) else env.get("PATH", os.defpath).split(os.pathsep)
+        if not any(os.path.exists(os.path.join(folder, program)) for folder in folders):
             return f"agent command not found: {program}"
         return f"agent command {program}: the interpreter that its first line names was not found"
     if isinstance(error, PermissionError):
