@@ -203,9 +203,9 @@ class AgentExited(ConnectionClosed):
         self.returncode = returncode
         self.stderr = stderr
         self.noise = noise
-        super().__init__(self._describe())
+        super().__init__("the agent has ended")
 
-    def _describe(self) -> str:
+    def __str__(self) -> str:  # composed when asked for: who reads the output may add the noise later
         if self.returncode is None:
             how = "closed its output but still runs"
         elif self.returncode < 0:

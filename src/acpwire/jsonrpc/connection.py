@@ -30,7 +30,7 @@ from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from msgspec import Raw
 
-from ..errors import ConnectionClosed
+from ..errors import AgentExited, ConnectionClosed
 from .calls import Answer
 from .events import (
     CancelReceived,
@@ -567,6 +567,8 @@ class Connection:
         if self.closed:
             return
         self.reason = reason
+        if isinstance(reason, AgentExited):
+            reason.noise = reason.noise or self.noise
         if reason is not None:
             self._why = _as_closed(reason)
         elif self._why is None:
