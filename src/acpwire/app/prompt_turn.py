@@ -32,6 +32,7 @@ __all__ = ["PromptTurn"]
 
 _log = logging.getLogger("acpwire.app")
 _BUSY: Final = ("running", "requires_action")
+_TELLING: Final = frozenset({UserMessage, UserMessageChunk, StateUpdate})  # all that the end of a turn depends on
 
 
 class TurnEnd:
@@ -100,6 +101,7 @@ class PromptTurn:
         self._link = link
         self._connection = link.connection
         self._mailbox = self._connection.mailbox()
+        self._put = self._mailbox.put
         self._reader: asyncio.Future[None] | None = None
         self._request: asyncio.Task[PromptResponse | None] | None = None
         self._ended = asyncio.Event()
@@ -226,9 +228,8 @@ class PromptTurn:
         return None
 
     def _observe(self, update: SessionUpdate | Unknown, size: int) -> None:
-        if not self._detached:
-            self._mailbox.put(update, size)
-        if self._end.see(update):
+        self._put(update, size)
+        if type(update) in _TELLING and self._end.see(update):
             self._finish()
 
     def _see_response(self, response: PromptResponse) -> None:

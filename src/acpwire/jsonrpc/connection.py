@@ -68,7 +68,6 @@ _log = logging.getLogger("acpwire.jsonrpc")
 _IN_A_ROW: Final = 64  # handlers that never wait still let others run, once in so many
 _LAST_WORDS: Final = 0.25  # seconds for the end of a process to show, once writing to it failed
 _LINGER: Final = 1.0  # seconds for handlers to end once they are cancelled by closing
-_NOISE: Final = 4096
 _NOISE: Final = 4096  # characters that are kept
 
 

@@ -59,7 +59,7 @@ else:
     BackgroundWork = Annotated[BackgroundTerminal | BackgroundToolCall | BackgroundSubagent, Open("type")]
 
 
-class ForegroundState(Struct, frozen=True, kw_only=True, rename=wire_name, omit_defaults=True):
+class ForegroundState(Struct, frozen=True, kw_only=True, rename=wire_name, omit_defaults=True, gc=False):
     """A snapshot of a session's foreground, where no tag says so: the `state` of a child session."""
 
     inner_tag: ClassVar[InnerTag] = InnerTag("state", frozenset({"running", "idle", "requires_action"}))

@@ -79,7 +79,7 @@ class ToolCallCapabilities(Object, frozen=True, kw_only=True):
     """`tool_call/cancel` may be sent (TOOL-31)."""
 
 
-class ToolCallPatch(Struct, frozen=True, kw_only=True, rename=wire_name, omit_defaults=True):
+class ToolCallPatch(Struct, frozen=True, kw_only=True, rename=wire_name, omit_defaults=True, gc=False):
     """A tool call's upsert where no tag says so: the `toolCall` of a permission request (PERM-08)."""
 
     tool_call_id: ToolCallId
