@@ -134,6 +134,7 @@ def test_messages_are_a_sequence_that_stays_current(show: Any) -> None:
     assert messages[:2] == [messages[0], messages[1]]
     assert len(messages) == 3
     assert messages[1] in messages
+    assert repr(messages).count("<Message ") == 3
 
 
 def test_a_chunk_split_inside_an_emoji_reads_whole(show: Any) -> None:

@@ -339,6 +339,15 @@ def test_every_known_update_is_understood(show: Any) -> None:
     assert repr(state) == "<SessionState 'sess_1' idle: 7 entries>"
 
 
+def test_an_update_of_a_type_of_somebodys_own_is_what_it_extends() -> None:
+    class Marked(AgentMessageChunk, frozen=True, kw_only=True, tag="agent_message_chunk"):
+        mark: int
+
+    state = SessionState("sess_1")
+    state.apply(Marked(message_id="m", content=TextContent(text="x"), mark=1))
+    assert state.messages[0].text == "x"
+
+
 # -- the published cases of metadata patches ------------------------------------------------------------------
 
 MESSAGES = ("user_message", "agent_message", "agent_thought")

@@ -196,7 +196,11 @@ class Handlers:
     def tasks(self) -> list[Any]:  # Any: tasks; nothing here knows of event loops
         """The tasks that closing waits for: all but those that close."""
         busy: list[Lane | Serving] = [*self.lanes.values(), *self._serving.values()]
-        return [one.task for one in busy if one.task is not None and not (one.scope and one.scope.leaves)]
+        return [
+            one.task
+            for one in busy
+            if one.task is not None and not one.task.done() and not (one.scope and one.scope.leaves)
+        ]
 
     def stop_requests(self) -> None:
         """Stop all requests, but one that closes the connection itself, and those that were stopped before."""

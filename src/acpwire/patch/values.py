@@ -50,9 +50,10 @@ def same(one: object, other: object) -> bool:
     while work:
         left, right = work.pop()
         kind: type[object] = left.__class__
+        its_kind: type[object] = right.__class__
         if left is right:
             continue
-        if kind != right.__class__:
+        if kind is not its_kind:
             return False
         if issubclass(kind, dict):
             if left.keys() != right.keys():

@@ -41,7 +41,7 @@ class _Placeholder(msgspec.Struct, frozen=True):
     params: msgspec.Raw
 
 
-_MARK: Final = b'"_acpwire/verbatim/'
+_MARK: Final = b'{"jsonrpc":"2.0","method":"_acpwire/verbatim/'  # how the encoder begins a notification of ours
 _decode: Final = msgspec.json.Decoder(_Placeholder).decode
 _decode_line: Final = msgspec.json.Decoder(Line).decode
 _decode_exit: Final = msgspec.json.Decoder(Exit).decode
@@ -65,7 +65,7 @@ class VerbatimTransport:
 
     async def send(self, frames: Sequence[bytes]) -> None:
         """See `Transport.send`."""
-        if any(_MARK in frame[:64] for frame in frames):
+        if any(frame.startswith(_MARK) for frame in frames):
             await self._send_marked(frames)
         else:
             await self._inner.send(frames)
@@ -85,7 +85,7 @@ class VerbatimTransport:
     async def _send_marked(self, frames: Sequence[bytes]) -> None:
         ready: list[bytes] = []
         for frame in frames:
-            placeholder = _decode(frame) if _MARK in frame[:64] else None
+            placeholder = _decode(frame) if frame.startswith(_MARK) else None
             if placeholder is not None and placeholder.method == LINE:
                 ready.append(_decode_line(placeholder.params).text.encode())
             elif placeholder is not None and placeholder.method == EXIT:
