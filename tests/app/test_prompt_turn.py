@@ -171,13 +171,13 @@ async def _read_so_far(session: Session) -> None:
 @pytest.mark.req("PROMPT-11")
 async def test_an_error_response_ends_the_turn_with_that_error() -> None:
     async with a_session() as (session, agent, _), asyncio.timeout(PATIENCE):
+        seen: list[Any] = []
         with pytest.raises(RequestError) as caught:
             async with session.prompt("hello") as turn:
                 prompt = await agent.receive("session/prompt")
                 await agent.play("chunk", "error", prompt=prompt)
-                seen = []
                 async for one in turn:
-                    seen.append(one)
+                    seen.append(one)  # noqa: PERF401 - what came before the error is what is asked
         assert len(seen) == 1
         assert (caught.value.code, caught.value.message, caught.value.data) == (-32602, "no", {"why": "because"})
 

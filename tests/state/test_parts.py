@@ -47,6 +47,13 @@ def test_replacing_drops_what_was_there_also_from_what_was_read() -> None:
     assert (parts.text, parts.items, len(parts)) == ("", (), 0)
 
 
+def test_a_half_does_not_outlive_what_it_was_part_of() -> None:
+    parts = parts_of(text("a" + HIGH))
+    assert parts.text == "a\ufffd"
+    parts.replace((text(LOW + "b"),))
+    assert (parts.text, parts.items) == ("\ufffdb", (text("\ufffdb"),))
+
+
 def test_items_that_were_read_are_not_made_again() -> None:
     parts = parts_of(text("a"))
     assert parts.items is parts.items

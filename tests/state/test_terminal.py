@@ -124,6 +124,7 @@ def test_what_is_no_base64_is_left_out_and_counted(show: Any, bad: str) -> None:
     assert (terminal.output, terminal.undecodable) == (b"ab", 1)
     show(update(output={"data": bad}, command="x"), state=state)
     assert (terminal.output, terminal.undecodable, terminal.command) == (b"ab", 2, "x")
+    assert terminal.patch.output == TerminalOutput(data=b64(b"ab"))
 
 
 @pytest.mark.req("TERM-16")
@@ -253,7 +254,7 @@ def test_metadata_of_its_parts_can_be_changed_by_nobody() -> None:
             exit_status=TerminalExitStatus(meta=given_meta),
             size=TerminalSize(cols=1, rows=1, meta=given_meta),
             capabilities=TerminalCapabilities(meta=given_meta),
-            output=TerminalOutput(data="", meta=given_meta),
+            output=TerminalOutput(data="YQ==", meta=given_meta),
         )
     )
     given_meta.clear()

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from .. import transports
 from ..jsonrpc.transport import Transport
 from ..protocol.v2.auth import AuthMethod
 from ..protocol.v2.initialize import (
@@ -18,7 +19,6 @@ from ..protocol.v2.initialize import (
     SessionCapabilities,
     SessionDeleteCapabilities,
 )
-from ..transports.stdio import serve
 from ..types import Meta
 from ..wire.options import Options
 from .host import Host
@@ -175,7 +175,7 @@ class Agent:
         self._check()
         task = asyncio.current_task()
         loop = asyncio.get_running_loop()
-        transport = serve()
+        transport = transports.stdio.serve()
         host = Host(self, transport, self._options)
         for number in (signal.SIGINT, signal.SIGTERM):
             try:

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias, TypeVar, overload
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from .. import transports
 from ..errors import (
     RESOURCE_NOT_FOUND,
     ConnectionClosed,
@@ -40,7 +41,6 @@ from ..protocol.v2.session import (
 )
 from ..protocol.v2.update import UpdateSessionNotification
 from ..protocol.version import accept
-from ..transports.stdio import spawn
 from ..types import JsonValue, Meta
 from ..wire.connection import Call, Connection
 from ..wire.context import Context
@@ -168,7 +168,9 @@ class Client:
             raise LocalProtocolError("this client is connected already")
         options = self._options
         if isinstance(agent, Sequence):
-            transport: Transport = await spawn(_command(agent), cwd=None if cwd is None else os.fspath(cwd), env=env)
+            transport: Transport = await transports.stdio.spawn(
+                _command(agent), cwd=None if cwd is None else os.fspath(cwd), env=env
+            )
             options = msgspec.structs.replace(options, answer_noise=False)
         else:
             transport = agent

@@ -145,7 +145,11 @@ class Host:
         return await handler(params, AgentContext(context, self.client))
 
     async def _serve_or_empty(
-        self, result: Any, handler: Handler, params: Any, context: Context  # Any: the method's own
+        self,
+        result: Any,
+        handler: Handler,
+        params: Any,
+        context: Context,  # Any: the method's own
     ) -> Any:  # Any: as above
         answer = await handler(params, AgentContext(context, self.client))
         return result() if answer is None else answer

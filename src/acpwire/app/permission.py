@@ -21,10 +21,10 @@ from ..protocol.v2.permission import (
     SelectedPermissionOutcome,
     ToolCallPermissionSubject,
 )
-from ..state.session import SessionState
-from ..state.tool_call import ToolCall
 
 if TYPE_CHECKING:
+    from ..state.session import SessionState
+    from ..state.tool_call import ToolCall
     from .context import ClientContext
 
 __all__ = ["PermissionAnswer", "PermissionHandler", "PermissionRequest", "approved"]

@@ -10,12 +10,12 @@ from ..protocol.v2.cancel import CancelSessionNotification
 from ..protocol.v2.config_option import SessionConfigOption, SetSessionConfigOptionRequest
 from ..protocol.v2.prompt import PromptRequest
 from ..protocol.v2.session import CloseSessionRequest
-from ..state.session import SessionState
 from ..types import Meta
 from .content import Content, blocks, check_prompt
 from .prompt_turn import PromptTurn
 
 if TYPE_CHECKING:
+    from ..state.session import SessionState
     from .link import ClientLink
 
 __all__ = ["Session"]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from ..errors import ErrorObject
+from ..patch.values import owned
 from ..protocol.open import Unknown
 from ..protocol.v2.state import BackgroundWork, ForegroundState
-from .own import own, shown, value_of
+from .shown import shown, value_of
 
 __all__ = ["UNKNOWN", "Activity"]
 
@@ -23,7 +24,7 @@ class Activity:
     __slots__ = ("_latest",)
 
     def __init__(self, latest: ForegroundState | Unknown | None = None) -> None:
-        self._latest = own(latest)
+        self._latest = owned(latest)
 
     def __repr__(self) -> str:
         return f"<Activity {self.foreground}>"
@@ -60,7 +61,7 @@ class Activity:
         """All work that runs beside the foreground; `None` is unknown, only `()` is none (BG-02, BG-13)."""
         if not isinstance(self._latest, ForegroundState) or self._latest.state not in _KNOWN:
             return None
-        return own(self._latest.background)
+        return owned(self._latest.background)
 
     def _idle(self) -> ForegroundState | None:
         latest = self._latest

@@ -6,13 +6,14 @@ from typing import ClassVar, Literal
 
 from msgspec import UNSET, structs
 
-from ..patch import record
+from ..patch import meta, record
+from ..patch.values import owned
 from ..protocol.ids import CompactionId
 from ..protocol.v2.compaction import CompactionStatus, CompactionSummaryChunk, CompactionUpdate
 from ..protocol.v2.content import ContentBlock
 from ..types import Meta
-from .own import own, shown_meta, value_of
 from .parts import Parts, cleared
+from .shown import value_of
 from .snapshot import CompactionSnapshot
 
 __all__ = ["Compaction"]
@@ -58,19 +59,19 @@ class Compaction:
     @property
     def meta(self) -> Meta:
         """Its metadata, a copy; without keys there is none (META-17)."""
-        return shown_meta(self._stored.meta)
+        return meta.effective(self._stored.meta)
 
     @property
     def patch(self) -> CompactionUpdate:
         """All that is stored, as one upsert: `None` is cleared, `UNSET` never mentioned."""
-        return structs.replace(own(self._stored), summary=self._parts.patch(self._stored.summary))
+        return structs.replace(owned(self._stored), summary=self._parts.patch(self._stored.summary))
 
     def apply(self, update: CompactionUpdate) -> None:
         """Patch it; a concrete summary replaces what chunks brought (CMPT-04, CMPT-08)."""
         if update.summary is not UNSET:
             self._parts.replace(update.summary or ())
             update = structs.replace(update, summary=cleared(update.summary))
-        self._stored = record.apply(self._stored, own(update))
+        self._stored = record.apply(self._stored, update)
 
     def append(self, chunk: CompactionSummaryChunk) -> None:
         """Add a block to the summary; the chunk's metadata is not stored (CMPT-08)."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ..patch import record
+from ..patch import meta, record
+from ..patch.values import owned
 from ..protocol.v2.info import SessionInfoUpdate
 from ..types import Meta
-from .own import own, shown_meta, value_of
+from .shown import value_of
 from .snapshot import InfoSnapshot
 
 __all__ = ["Info"]
@@ -35,16 +36,16 @@ class Info:
     @property
     def meta(self) -> Meta:
         """The session's metadata, a copy; without keys there is none (META-17)."""
-        return shown_meta(self._stored.meta)
+        return meta.effective(self._stored.meta)
 
     @property
     def patch(self) -> SessionInfoUpdate:
         """All that is stored, as one upsert: `None` is cleared, `UNSET` never mentioned."""
-        return own(self._stored)
+        return owned(self._stored)
 
     def apply(self, update: SessionInfoUpdate) -> None:
         """Patch it: omitted stays, `null` clears (SESS-42)."""
-        self._stored = record.apply(self._stored, own(update))
+        self._stored = record.apply(self._stored, update)
 
     def snapshot(self) -> InfoSnapshot:
         """As it is now."""

@@ -12,7 +12,6 @@ from ..protocol.ids import MessageId
 from ..protocol.v2.content import ContentBlock
 from ..protocol.v2.message import AgentMessage, AgentThought, UserMessage
 from ..types import Meta
-from .own import shown_meta
 from .parts import Parts
 from .snapshot import MessageSnapshot
 
@@ -53,7 +52,7 @@ class Message:
     @property
     def meta(self) -> Meta:
         """Its metadata, a copy; without keys there is none (META-17)."""
-        return shown_meta(self._meta)
+        return meta.effective(self._meta)
 
     def apply(self, update: UserMessage | AgentMessage | AgentThought) -> None:
         """Patch it: omitted content stays, `null` and `[]` clear it, an array replaces all of it (MSG-08 to MSG-10)."""

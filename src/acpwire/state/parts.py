@@ -12,10 +12,10 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import UnsetType, structs
 
+from ..patch.values import owned
 from ..protocol.decode import SplitText
 from ..protocol.v2.content import TextContent
 from ..protocol.v2.tool_call import Content
-from .own import own
 
 __all__ = ["Parts", "cleared"]
 
@@ -52,7 +52,7 @@ class Parts(Generic[_T]):
         """All of them, in order."""
         if len(self._shown) != len(self._items):
             self._shown = _whole(self._items)
-        return self._shown if self._shared else own(self._shown)
+        return self._shown if self._shared else owned(self._shown)
 
     @property
     def text(self) -> str:
@@ -71,7 +71,7 @@ class Parts(Generic[_T]):
         return len(self._items)
 
     def _keep(self, item: _T) -> _T:
-        kept = own(item)
+        kept = owned(item)
         if kept is not item:
             self._shared = False
         return kept

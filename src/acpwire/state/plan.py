@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ..patch.values import owned
 from ..protocol.ids import PlanId
 from ..protocol.open import Unknown
 from ..protocol.v2.plan import PlanEntry, PlanItems, PlanUpdateContent
-from .own import own
 
 __all__ = ["Plan", "plan_id"]
 
@@ -26,16 +26,16 @@ class Plan:
     @property
     def content(self) -> PlanUpdateContent:
         """The plan as the last update brought it, its `_meta` included; an `Unknown` when its type is (PLAN-07)."""
-        return own(self._content)
+        return owned(self._content)
 
     @property
     def entries(self) -> tuple[PlanEntry, ...]:
         """Its steps; none when it is of another type than `items`."""
-        return own(self._content.entries) if isinstance(self._content, PlanItems) else ()
+        return owned(self._content.entries) if isinstance(self._content, PlanItems) else ()
 
     def apply(self, content: PlanUpdateContent) -> None:
         """Replace it; nothing of what it was before stays, metadata neither (PLAN-10, META-37)."""
-        self._content: PlanUpdateContent = own(content)
+        self._content: PlanUpdateContent = owned(content)
 
 
 def plan_id(content: PlanUpdateContent) -> PlanId:

@@ -15,6 +15,7 @@ from typing import Final, TypeAlias, assert_never
 from msgspec import UNSET
 
 from ..errors import ErrorObject
+from ..patch.values import owned
 from ..protocol.ids import CompactionId, MessageId, PlanId, SessionId, TerminalId, ToolCallId
 from ..protocol.open import Unknown
 from ..protocol.v2.command import AvailableCommand, AvailableCommandsUpdate
@@ -44,8 +45,8 @@ from .activity import Activity
 from .compaction import Compaction
 from .info import Info
 from .message import Message, Messages, MessageType
-from .own import own, value_of
 from .plan import Plan, plan_id
+from .shown import value_of
 from .snapshot import ContextUsage, SessionSnapshot
 from .subagent import SessionMessage, Subagent
 from .terminal import Terminal
@@ -180,27 +181,27 @@ class SessionState:
     @property
     def usage(self) -> ContextUsage | None:
         """How full the agent's context is, and the cost so far; `None` before any report."""
-        return own(self._usage)
+        return owned(self._usage)
 
     @property
     def commands(self) -> tuple[AvailableCommand, ...]:
         """The slash commands on offer (CMD-02)."""
-        return own(self._commands)
+        return owned(self._commands)
 
     @property
     def config_options(self) -> tuple[SessionConfigOption, ...]:
         """The options of the session with their values (CFG-16)."""
-        return own(self._config_options)
+        return owned(self._config_options)
 
     @property
     def notices(self) -> tuple[Notice, ...]:
         """The latest notices: events without consequences, each of its own (NOTE-03, NOTE-05)."""
-        return own(tuple(self._notices))
+        return owned(tuple(self._notices))
 
     @property
     def unknown(self) -> tuple[Unknown, ...]:
         """The latest updates that were not understood, as they came (EXT-28, X-37)."""
-        return own(tuple(self._unknown))
+        return owned(tuple(self._unknown))
 
     def message(self, type: MessageType, id: str) -> Message | None:
         """A message by type and id, both of which make its identity (MSG-03)."""
@@ -293,9 +294,9 @@ class SessionState:
             self._set_config_options(response.config_options)
             return
         if not self._commands_reported:
-            self._commands = own(response.available_commands)
+            self._commands = owned(response.available_commands)
         if not self._config_options_reported:
-            self._config_options = own(response.config_options)
+            self._config_options = owned(response.config_options)
 
     def _apply_upsert(self, update: _Upsert) -> None:
         match update:
@@ -325,12 +326,12 @@ class SessionState:
             case SessionInfoUpdate():
                 self.info.apply(update)
             case AvailableCommandsUpdate():
-                self._commands = own(update.available_commands)
+                self._commands = owned(update.available_commands)
                 self._commands_reported = True
             case ConfigOptionUpdate():
                 self._set_config_options(update.config_options)
             case Notice():
-                self._notices.append(own(update))
+                self._notices.append(owned(update))
             case CompactionSummaryChunk():
                 self._compaction(update.compaction_id).append(update)
             case SessionMessageChunk():
@@ -352,16 +353,16 @@ class SessionState:
         cost = value_of(update.cost)
         if update.cost is UNSET and self._usage is not None:
             cost = self._usage.cost
-        self._usage = ContextUsage(used=update.used, size=update.size, cost=own(cost))
+        self._usage = ContextUsage(used=update.used, size=update.size, cost=owned(cost))
 
     def _set_config_options(self, options: tuple[SessionConfigOption, ...]) -> None:
-        self._config_options = own(options)
+        self._config_options = owned(options)
         self._config_options_reported = True
 
     def _keep_unknown(self, update: Unknown) -> None:
         if update.tag == "state_update":  # of a state that this version does not know
             self._activity = Activity(update)
-        self._unknown.append(own(update))
+        self._unknown.append(owned(update))
         self.unknown_count += 1
 
     # -- entities, made when they are first seen ----------------------------------------------------------

@@ -6,7 +6,8 @@ from typing import ClassVar, Literal
 
 from msgspec import UNSET, structs
 
-from ..patch import record
+from ..patch import meta, record
+from ..patch.values import owned
 from ..protocol.ids import AbsolutePath, MessageId, SessionId
 from ..protocol.open import Unknown
 from ..protocol.v2.content import ContentBlock
@@ -14,8 +15,8 @@ from ..protocol.v2.state import ForegroundState
 from ..protocol.v2.subagent import SessionMessage as SessionMessageUpdate
 from ..protocol.v2.subagent import SessionMessageChunk, SubagentSessionCapabilities, SubagentUpdate
 from ..types import Meta
-from .own import own, shown, shown_meta, value_of
 from .parts import Parts, cleared
+from .shown import shown, value_of
 from .snapshot import SessionMessageSnapshot, SubagentSnapshot
 
 __all__ = ["SessionMessage", "Subagent"]
@@ -59,7 +60,7 @@ class Subagent:
     def state(self) -> ForegroundState | Unknown | None:
         """Its foreground as the parent mirrors it; `None` is unconfirmed, not idle (SUB-09)."""
         stored = self._stored.state
-        return None if stored is UNSET else own(stored)
+        return None if stored is UNSET else owned(stored)
 
     @property
     def cwd(self) -> AbsolutePath | None:
@@ -74,16 +75,16 @@ class Subagent:
     @property
     def meta(self) -> Meta:
         """The metadata of the tie, a copy; without keys there is none (META-17)."""
-        return shown_meta(self._stored.meta)
+        return meta.effective(self._stored.meta)
 
     @property
     def patch(self) -> SubagentUpdate:
         """All that is stored, as one upsert: `None` is cleared, `UNSET` never mentioned."""
-        return own(self._stored)
+        return owned(self._stored)
 
     def apply(self, update: SubagentUpdate) -> None:
         """Patch it (SUB-05, SUB-06)."""
-        self._stored = record.apply(self._stored, own(update))
+        self._stored = record.apply(self._stored, update)
 
     def snapshot(self) -> SubagentSnapshot:
         """As it is now."""
@@ -149,19 +150,19 @@ class SessionMessage:
     @property
     def meta(self) -> Meta:
         """Its metadata, a copy; without keys there is none (META-17)."""
-        return shown_meta(self._stored.meta)
+        return meta.effective(self._stored.meta)
 
     @property
     def patch(self) -> SessionMessageUpdate:
         """All that is stored, as one upsert: `None` is cleared, `UNSET` never mentioned."""
-        return structs.replace(own(self._stored), content=self._parts.patch(self._stored.content))
+        return structs.replace(owned(self._stored), content=self._parts.patch(self._stored.content))
 
     def apply(self, update: SessionMessageUpdate) -> None:
         """Patch it; concrete content replaces what chunks brought (SUB-18, SUB-19)."""
         if update.content is not UNSET:
             self._parts.replace(update.content or ())
             update = structs.replace(update, content=cleared(update.content))
-        self._stored = record.apply(self._stored, own(update))
+        self._stored = record.apply(self._stored, update)
 
     def append(self, chunk: SessionMessageChunk) -> None:
         """Add a block; the chunk's metadata is not stored (SUB-24)."""

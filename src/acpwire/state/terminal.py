@@ -8,7 +8,8 @@ from typing import Final
 
 from msgspec import UNSET, UnsetType, structs
 
-from ..patch import record
+from ..patch import meta, record
+from ..patch.values import owned
 from ..protocol.ids import AbsolutePath, TerminalId
 from ..protocol.v2.terminal import (
     TerminalCapabilities,
@@ -19,7 +20,7 @@ from ..protocol.v2.terminal import (
     TerminalUpdate,
 )
 from ..types import Meta
-from .own import own, shown, shown_meta, value_of
+from .shown import shown, value_of
 from .snapshot import TerminalSnapshot
 
 __all__ = ["Terminal"]
@@ -101,20 +102,20 @@ class Terminal:
     @property
     def meta(self) -> Meta:
         """Its metadata, a copy; without keys there is none (META-17)."""
-        return shown_meta(self._stored.meta)
+        return meta.effective(self._stored.meta)
 
     @property
     def patch(self) -> TerminalUpdate:
         """All that is stored, as one upsert; here a field that was cleared (`None`) and one never mentioned
         (`UNSET`) differ (TERM-28). Its output is all bytes, of snapshot and chunks.
         """
-        return structs.replace(own(self._stored), output=self._output_patch())
+        return structs.replace(owned(self._stored), output=self._output_patch())
 
     def apply(self, update: TerminalUpdate) -> None:
         """Patch it; concrete output replaces all bytes (TERM-05, TERM-08)."""
         if update.output is not UNSET:
             update = structs.replace(update, output=self._replace(update.output))
-        self._stored = record.apply(self._stored, own(update))
+        self._stored = record.apply(self._stored, update)
 
     def append(self, chunk: TerminalOutputChunk) -> None:
         """Add bytes; the chunk's metadata is not stored (TERM-11, TERM-14)."""
@@ -151,9 +152,9 @@ class Terminal:
     def _output_patch(self) -> TerminalOutput | None | UnsetType:
         stored = self._stored.output
         if not self._chunks:
-            return own(stored)
+            return owned(stored)
         data = b2a_base64(self.output, newline=False).decode()
-        return TerminalOutput(data=data, meta=own(stored.meta) if isinstance(stored, TerminalOutput) else None)
+        return TerminalOutput(data=data, meta=owned(stored.meta) if isinstance(stored, TerminalOutput) else None)
 
 
 def _decoded(data: str) -> bytes | None:

@@ -6,7 +6,8 @@ from typing import ClassVar, Final, Literal
 
 from msgspec import UNSET, structs
 
-from ..patch import record
+from ..patch import meta, record
+from ..patch.values import owned
 from ..protocol.ids import ToolCallId
 from ..protocol.v2.tool_call import (
     ToolCallCapabilities,
@@ -18,8 +19,8 @@ from ..protocol.v2.tool_call import (
     ToolKind,
 )
 from ..types import JsonValue, Meta
-from .own import own, shown, shown_meta, value_of
 from .parts import Parts, cleared
+from .shown import shown, value_of
 from .snapshot import ToolCallSnapshot
 
 __all__ = ["ToolCall"]
@@ -88,13 +89,13 @@ class ToolCall:
     def raw_input(self) -> JsonValue:
         """What the tool was given, a copy; `None` is nothing (TOOL-12)."""
         stored = self._stored.raw_input
-        return None if stored is UNSET else own(stored)
+        return None if stored is UNSET else owned(stored)
 
     @property
     def raw_output(self) -> JsonValue:
         """What the tool returned, a copy; `None` is nothing (TOOL-12)."""
         stored = self._stored.raw_output
-        return None if stored is UNSET else own(stored)
+        return None if stored is UNSET else owned(stored)
 
     @property
     def capabilities(self) -> ToolCallCapabilities | None:
@@ -104,21 +105,21 @@ class ToolCall:
     @property
     def meta(self) -> Meta:
         """Its metadata, a copy; without keys there is none (META-17)."""
-        return shown_meta(self._stored.meta)
+        return meta.effective(self._stored.meta)
 
     @property
     def patch(self) -> ToolCallPatch:
         """All that is stored, as one upsert; here a field that was cleared (`None`) and one never mentioned
         (`UNSET`) differ (TOOL-28).
         """
-        return structs.replace(own(self._stored), content=self._parts.patch(self._stored.content))
+        return structs.replace(owned(self._stored), content=self._parts.patch(self._stored.content))
 
     def apply(self, update: ToolCallPatch) -> None:
         """Patch it (TOOL-05); it does not matter whether an update or a permission request brought the patch."""
         if update.content is not UNSET:
             self._parts.replace(update.content or ())
             update = structs.replace(update, content=cleared(update.content))
-        self._stored = record.apply(self._stored, own(update))
+        self._stored = record.apply(self._stored, update)
 
     def append(self, chunk: ToolCallContentChunk) -> None:
         """Add an item to its content; the chunk's metadata is not stored (TOOL-21, TOOL-23)."""

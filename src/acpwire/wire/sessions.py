@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from .. import state
 from ..protocol.open import Unknown
 from ..protocol.v2.update import SessionUpdate
-from ..state.session import SessionState
 
 __all__ = ["Observer", "SessionEntry", "Sessions"]
 
@@ -25,7 +25,7 @@ class SessionEntry:
     __slots__ = ("claimed", "observers", "state")
 
     def __init__(self, session_id: str) -> None:
-        self.state = SessionState(session_id)
+        self.state = state.SessionState(session_id)
         self.observers: tuple[Observer, ...] = ()
         self.claimed = False
         """Whether it was created or resumed on this connection."""
