@@ -190,6 +190,12 @@ def test_a_clear_and_an_object_are_one_update_when_the_stale_keys_are_known():
     assert meta.apply({"a": 1, "b": 2}, {"a": None, "b": 9}) == {"b": 9}
 
 
+def test_removals_of_known_keys_have_one_order():
+    names = [f"key {number:02}" for number in range(20)]
+    (update,) = meta.combine([None, {"z": 1}], set(names))
+    assert list(update) == [*names, "z"]
+
+
 @pytest.mark.req("META-28")
 def test_a_stale_key_that_nobody_named_survives():
     (update,) = meta.combine([None, {"b": 9}], {"a"})

@@ -33,6 +33,10 @@ class Open(Struct):
     items: list
 
 
+class Counter(Struct):
+    count: int
+
+
 def containers(value) -> set[int]:
     """The identities of all that can be changed in a value."""
     if isinstance(value, dict):
@@ -108,6 +112,7 @@ def test_what_cannot_be_changed_is_not_copied(value):
         (Block("x"), Block("y", {"a": []})),
         Open([1, [2]]),
         Open([]),
+        Counter(0),
         [Block("x", {"a": []}), (1, [2])],
         {"a": Open([{}])},
     ],

@@ -266,3 +266,8 @@ def test_metadata_of_its_parts_can_be_changed_by_nobody() -> None:
 
 def test_a_terminal_tells_what_it_is(show: Any) -> None:
     assert repr(show(update(command="make")).terminals["t"]) == "<Terminal 't': 'make'>"
+
+
+def test_an_output_that_is_no_base64_counts_as_never_mentioned(show: Any) -> None:
+    terminal = show(update(output={"data": "?"})).terminals["t"]
+    assert (terminal.output, terminal.patch.output) == (b"", UNSET)

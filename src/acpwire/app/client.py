@@ -300,6 +300,7 @@ class Client:
             meta=meta,
         )
         state = link.connection.sessions.entry(session_id).state
+        state.begin_setup()
         await link.connection.session_resume(params, on_result=state.adopt)
         return Session(link, params.session_id, params.cwd)
 

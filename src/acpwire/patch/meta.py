@@ -235,5 +235,6 @@ def _replacing(values: Meta, known: Keys) -> tuple[MetaUpdate, ...]:
     mine = owned(values)
     if isinstance(known, Receiver):
         return (None, mine)
-    removals: Meta = {key: None for key in known if key not in mine}
+    # Sorted, so that equal sets give equal bytes.
+    removals: Meta = dict.fromkeys(sorted(known))
     return ({**removals, **mine},)
