@@ -39,6 +39,7 @@ ROOMS["app"] = ROOMS["services"] = ROOMS["wire"] | {"wire"}
 ROOMS["proxy"] = ROOMS["app"] | {"app", "services"}
 ROOMS["gateway"] = ROOMS["inspector"] = ROOMS["testing"] = ROOMS["proxy"] | {"proxy"}
 ROOMS["cli"] = ROOMS["gateway"] | {"gateway", "inspector", "testing"}
+ROOMS["__main__"] = {"cli"}
 ROOMS[""] = ROOMS["app"] | {"app"}  # `acpwire/__init__.py`, which resolves its names lazily
 
 # What a room may import of other packages, besides msgspec: what its extra installs.

@@ -16,7 +16,7 @@ class Agent:
     async def initialize(self, protocol_version, **_):
         return schema.InitializeResponse(protocol_version=protocol_version)
 
-    async def new_session(self, cwd, **_):
+    async def new_session(self, cwd, **_):  # noqa: ARG002 - passed by name
         return schema.NewSessionResponse(session_id=SESSION)
 
     async def list_sessions(self, **_):

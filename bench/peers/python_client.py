@@ -26,7 +26,7 @@ class Client:
     def on_connect(self, agent):
         pass
 
-    async def session_update(self, session_id, update, **_):
+    async def session_update(self, session_id, update, **_):  # noqa: ARG002 - passed by name
         self.count += 1
         if self.count == self.wanted:
             self.reached.set()
@@ -34,10 +34,10 @@ class Client:
     async def request_permission(self, session_id, tool_call, options, **_):
         raise NotImplementedError
 
-    async def wait_for(self, count):
+    def wait_for(self, count):
         self.wanted = self.count + count
         self.reached.clear()
-        return self.reached
+        return self.reached.wait()
 
 
 class Nowhere(asyncio.Transport):
@@ -59,34 +59,34 @@ async def decode(path, count, warm_up):
     for block, size in blocks(path):
         if cpu is None and seen >= warm_up:
             seen, cpu, wall = 0, time.process_time(), time.perf_counter()
-        reached = await client.wait_for(size)
+        done = client.wait_for(size)
         reader.feed_data(block)
-        await reached.wait()
+        await done
         seen += size
     spent, wall = time.process_time() - cpu, time.perf_counter() - wall
     print(json.dumps({"wall": wall / seen * count, "cpu": spent / seen * count}), flush=True)
     os._exit(0)
 
 
-async def measure(client, agent, work):
+async def measure(agent, work):
     """What `work` costs on both sides."""
-    agent_before, clock, cpu = await agent.ext_method("bench/usage", {}), time.perf_counter(), time.process_time()
+    before, clock, cpu = await agent.ext_method("bench/usage", {}), time.perf_counter(), time.process_time()
     await work
     wall, mine = time.perf_counter() - clock, usage()
-    theirs = await agent.ext_method("bench/usage", {})
+    after = await agent.ext_method("bench/usage", {})
     return {
         "wall": wall,
         "cpu": mine["cpu"] - cpu,
         "peak": mine["peak"],
-        "agent_cpu": theirs["cpu"] - agent_before["cpu"],
-        "agent_peak": theirs["peak"],
+        "agent_cpu": after["cpu"] - before["cpu"],
+        "agent_peak": after["peak"],
     }
 
 
 async def take(client, agent, order):
-    reached = await client.wait_for(int(order.split()[1]))
+    done = client.wait_for(int(order.split()[1]))
     await agent.prompt(session_id=SESSION, prompt=[acp.text_block(order)])
-    await reached.wait()
+    await done
 
 
 async def ask(agent, method, flight, count):
@@ -118,7 +118,7 @@ async def main():
             method, flight, count = arguments[0], int(arguments[1]), int(arguments[2])
             await ask(agent, method, flight, count // 10)
             work = ask(agent, method, flight, count)
-        print(json.dumps(await measure(client, agent, work)), flush=True)
+        print(json.dumps(await measure(agent, work)), flush=True)
 
 
 asyncio.run(main())

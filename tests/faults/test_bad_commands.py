@@ -32,7 +32,7 @@ CASES = [
     pytest.param(
         ["sh", "-c", "echo 'Log in at the console'; echo waiting >&2; exec sleep 60"],
         StartTimeout,
-        ["within 0.5 s", "Log in at the console", "waiting"],
+        ["within 0.5 s", "not JSON: 'Log in at the console'", "stderr ends: 'waiting'"],
         id="prints something else and waits",
     ),
     pytest.param(["sleep", "60"], StartTimeout, ["sleep 60", "did not answer `initialize`"], id="never answers"),

@@ -72,7 +72,7 @@ def test_a_reason_holds_no_value_of_the_frame() -> None:
         assert "secret" not in found.reason
 
 
-@pytest.mark.parametrize("half", ["\ud83d", "\ude00", "a\ud83db", "\ude00\ud83d"])
+@pytest.mark.parametrize("half", ["\ud83d", "a\ud83db", "\ude00\ud83d"])
 def test_a_lone_half_of_a_surrogate_pair_stays_the_escape_it_was(half: str) -> None:
     params = {"text": half, "n": 1, "ü": ["é", half]}
     frame = json.dumps({"jsonrpc": "2.0", "id": "i", "method": "m", "params": params}).encode()

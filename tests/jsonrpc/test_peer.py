@@ -555,7 +555,8 @@ def test_frames_hold_no_line_ends() -> None:
 
 ACTIONS = st.lists(
     st.tuples(
-        st.sampled_from("request notify cancel answer fail forget swap garbage array".split()), st.integers(0, 5)
+        st.sampled_from(["request", "notify", "cancel", "answer", "fail", "forget", "swap", "garbage", "array"]),
+        st.integers(0, 5),
     ),
     max_size=60,
 )

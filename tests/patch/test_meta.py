@@ -27,6 +27,15 @@ def cases(name: str) -> list[dict]:
     return json.loads((DATA / name).read_text(encoding="utf-8"))
 
 
+def rows(cases: list[dict], **wanted: str) -> list:
+    """The cases that have what is wanted, each marked with its rules; three are the most that a test may name."""
+    return [
+        pytest.param(case, marks=pytest.mark.req(*case["rules"][:3]), id=case["name"])
+        for case in cases
+        if wanted.items() <= case.items()
+    ]
+
+
 def state(form):
     """One of the three states, as the case files write it."""
     return UNSET if form == {"$omitted": True} else form
@@ -50,16 +59,14 @@ CASES = cases("meta_patch_cases.json")
 COMBINE_CASES = cases("meta_patch_combine_cases.json")
 
 
-@pytest.mark.req("META-39", "META-41", "META-17")
-@pytest.mark.parametrize("case", [c for c in CASES if c["level"] == "helper"], ids=lambda case: case["name"])
+@pytest.mark.parametrize("case", rows(CASES, level="helper"))
 def test_an_update_of_the_case_file_is_applied(case):
     result = meta.apply(state(case["stored"]), state(case["update"]))
     assert same(result, state(case["result"]))
     assert same(meta.effective(result), case["effective"])
 
 
-@pytest.mark.req("META-43", "DEC-08")
-@pytest.mark.parametrize("case", [c for c in CASES if c["level"] == "decode"], ids=lambda case: case["name"])
+@pytest.mark.parametrize("case", rows(CASES, level="decode"))
 def test_a_malformed_update_of_the_case_file_reads_as_omitted(case):
     message = {"sessionUpdate": "tool_call_update", "toolCallId": "t", "title": "kept", "_meta": case["update"]}
     decoded = decoder(ToolCallUpdate)(msgspec.json.encode(message))
@@ -75,8 +82,7 @@ def test_every_case_of_the_file_is_of_a_level_that_is_tested():
     assert (len(CASES), len(COMBINE_CASES)) == (75, 47)
 
 
-@pytest.mark.req("META-29", "META-30", "META-31")
-@pytest.mark.parametrize("case", [c for c in COMBINE_CASES if c["kind"] == "combine"], ids=lambda case: case["name"])
+@pytest.mark.parametrize("case", rows(COMBINE_CASES, kind="combine"))
 def test_updates_of_the_case_file_are_combined(case):
     updates = [state(update) for update in case["updates"]]
     combined = meta.combine(updates, keys(case["known"]))
@@ -85,8 +91,7 @@ def test_updates_of_the_case_file_are_combined(case):
         assert same(meta.compose(*updates).updates(keys(case["known"])), combined)
 
 
-@pytest.mark.req("META-24", "RPLY-20", "RPLY-21")
-@pytest.mark.parametrize("case", [c for c in COMBINE_CASES if c["kind"] == "resync"], ids=lambda case: case["name"])
+@pytest.mark.parametrize("case", rows(COMBINE_CASES, kind="resync"))
 def test_a_receiver_of_the_case_file_is_resynchronized(case):
     updates = meta.resync(case["current"], keys(case["held"]))
     assert same(list(updates), [state(update) for update in case["updates"]])
@@ -341,6 +346,7 @@ def test_identity(stored):
     assert meta.combine([]) == meta.combine([UNSET, {}]) == (UNSET,)
 
 
+@pytest.mark.req("META-39")
 @given(STORED, UPDATES)
 def test_the_rule_key_by_key(stored, update):
     """The rule as the protocol states it, for each key that either side mentions, and one that neither does."""

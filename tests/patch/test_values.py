@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET, Struct
+from msgspec.structs import force_setattr
 
 from acpwire.patch.values import owned, same
 from acpwire.protocol.open import Unknown
@@ -35,6 +36,11 @@ class Open(Struct):
 
 class Counter(Struct):
     count: int
+
+
+class Carrier(Struct, frozen=True, dict=True):
+    text: str
+    meta: dict | None = None
 
 
 def containers(value) -> set[int]:
@@ -150,3 +156,12 @@ def test_depth_does_no_harm(kind):
     mine = owned(value)
     assert same(mine, value)
     assert not same(mine, nested(DEPTH - 1, kind))
+
+
+@pytest.mark.parametrize("carried", [None, {"a": [1]}])
+def test_what_a_struct_carries_beside_its_fields_stays_with_it(carried):
+    """A chunk's text that was cut inside a character carries how it came."""
+    value = Carrier("x", carried)
+    force_setattr(value, "halves", "\ud83d")
+    assert owned(value).halves == "\ud83d"
+    assert (owned(value) is value) == (carried is None)

@@ -412,7 +412,7 @@ def _adopt_new(link: ClientLink, response: NewSessionResponse) -> None:
 
 def _start_timeout(connection: Connection, transport: Transport, seconds: float) -> StartTimeout:
     return StartTimeout(
-        transport.describe(), seconds, stderr=getattr(transport, "stderr_tail", ""), noise=connection.noise
+        transport.describe(), seconds, stderr=getattr(transport, "stderr", ""), noise=connection.noise
     )
 
 

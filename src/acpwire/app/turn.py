@@ -6,7 +6,7 @@ permission, and `idle` with a stop reason at the end (`host.py`). The author say
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import UNSET, UnsetType
@@ -91,6 +91,8 @@ class Turn:
         self.stop_reason = "end_turn"
         """What the turn will end with if the handler returns: `stop` sets it."""
         self._connection = context.client.connection
+        self._send_update = self._connection.send_update
+        self._session_id = params.session_id
         self._reply_id: MessageId | None = None
         self._thought_id: MessageId | None = None
         self._questions = 0
@@ -136,10 +138,8 @@ class Turn:
             LocalProtocolError: the turn is over.
             ConnectionClosed: the client is gone.
         """
-        if type(content) is str:
-            content = TextContent(text=content)
-        chunk = AgentMessageChunk(message_id=self._reply_id or self.reply_id, content=block(content), meta=meta)
-        await self._send(chunk)
+        one = TextContent(text=content) if isinstance(content, str) else content
+        await self._send(AgentMessageChunk(message_id=self._reply_id or self.reply_id, content=one, meta=meta))
 
     async def think(self, content: str | ContentBlock, *, meta: Meta | None = None) -> None:
         """Append text or a block to the agent's thought. `meta` describes this chunk only."""
@@ -190,11 +190,10 @@ class Turn:
         """Send any update of the session, as it is. `meta` is about this notification, not the entity (META-36)."""
         await self._send(update, meta)
 
-    async def _send(self, update: SessionUpdate | Unknown, meta: Meta | None = None) -> None:
+    def _send(self, update: SessionUpdate | Unknown, meta: Meta | None = None) -> Awaitable[None]:
         if self.ended:
             raise LocalProtocolError("the turn is over: nothing may be sent for it any more (CANC-14)")
-        params = UpdateSessionNotification(session_id=self.params.session_id, update=update, meta=meta)
-        await self._connection.send_update(params)
+        return self._send_update(UpdateSessionNotification(session_id=self._session_id, update=update, meta=meta))
 
     # -- asking -------------------------------------------------------------------------------------------
 

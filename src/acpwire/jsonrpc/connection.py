@@ -89,7 +89,7 @@ class _Writer:
         self._high = limits.write_high
         self._low = limits.write_low
         self._sending = 0
-        self._idle: asyncio.Future[None] | None = None
+        self.idle: asyncio.Future[None] | None = None
         self._blocked: list[asyncio.Future[None]] = []
         self._last = False
 
@@ -100,9 +100,9 @@ class _Writer:
 
     def wake(self) -> None:
         """There is something to send."""
-        idle = self._idle
+        idle = self.idle
         if idle is not None:
-            self._idle = None
+            self.idle = None
             if not idle.done():
                 idle.set_result(None)
 
@@ -130,8 +130,8 @@ class _Writer:
                 elif self._last:
                     return
                 else:
-                    self._idle = loop.create_future()
-                    await self._idle
+                    self.idle = loop.create_future()
+                    await self.idle
         finally:
             self._sending = 0
             self.release()
@@ -387,9 +387,11 @@ class Connection:
         if self._sealed:
             raise self._closed_error()
         self._peer.send_notification(method, params)
-        self._writer.wake()
-        if self._writer.full:
-            await self._writer.wait_for_room()
+        writer = self._writer
+        if writer.idle is not None:
+            writer.wake()
+        if writer.full:
+            await writer.wait_for_room()
             if self._sealed:
                 raise self._closed_error()
 
@@ -441,7 +443,7 @@ class Connection:
     async def _read_frames(self) -> None:
         peer, backlog, receive = self._peer, self._backlog, self._transport.receive
         soft_calls, soft_bytes = backlog.soft_calls, backlog.soft_bytes
-        writer, on = self._writer, self._on
+        writer, on, take_in = self._writer, self._on, peer.receive_frame
         while True:
             frames = await receive()
             if not frames:
@@ -449,13 +451,13 @@ class Connection:
             for frame in frames:
                 if writer.trace is not None:
                     writer.trace("<", frame if isinstance(frame, bytes) else frame.head)
-                peer.receive_frame(frame)
-                for event in peer.events_received():
-                    on[type(event)](event)
-                if peer.outgoing_size:
-                    writer.wake()
+                take_in(frame)
+            for event in peer.events_received():
+                on[type(event)](event)
                 if backlog.calls > soft_calls or backlog.bytes > soft_bytes:
                     await self._hold()
+            if peer.outgoing_size:
+                writer.wake()
 
     async def _hold(self) -> None:
         """Above the soft marks: pause, unless someone would wait for ever for what is not read."""

@@ -41,14 +41,14 @@ Encode: TypeAlias = Callable[[object], bytes]
 Finite: TypeAlias = Callable[[object], None]
 """Raises `LocalProtocolError` when a value holds a float that is not finite."""
 
-_CLIENT_NOISE = (
+_SEQUENCES = (
     rb"(?:\xef\xbb\xbf"  # a BOM
     rb"|\x1b\[[0-?]*[ -/]*[@-~]"  # a control sequence of a terminal
     rb"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # a command to the terminal, a window title for instance
     rb"|\x1b[ -/]*[0-Z\\^-~]"  # a short escape sequence
-    rb"|[\x00-\x20])+"
+    rb"|[\x00\x07\x08\t\r\n ])+"
 )
-_NOISE: Final = re.compile(_CLIENT_NOISE + rb"(?=[{\[])")
+_NOISE: Final = re.compile(_SEQUENCES + rb"(?=[{\[])")
 _HALF: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 _decode_members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_entries: Final = msgspec.json.Decoder(list[Raw]).decode

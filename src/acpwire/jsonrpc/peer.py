@@ -136,8 +136,11 @@ class Peer:
         Raises:
             LocalProtocolError: the connection is closed, or the params are no JSON.
         """
-        self._step("send_notification")
-        self._queue(self._encode(Notification(method, UNSET if params is None else params), params))
+        if self._state != "open":
+            self._step("send_notification")
+        frame = self._encode(Notification(method, UNSET if params is None else params), params)
+        self._frames.append(frame)
+        self.outgoing_size += len(frame)
 
     def cancel_request(self, request_id: RequestId) -> None:
         """Ask the other side to stop working on one of our requests; its answer is still due (CANC-01, CANC-04).

@@ -83,7 +83,12 @@ def _owned_struct(value: Any) -> Any:  # Any: a struct, and one of its type
             its_own = owned(held)
             if its_own is not held:
                 changes[name] = its_own
-    return replace(value, **changes) if changes or not value.__struct_config__.frozen else value
+    if not changes and value.__struct_config__.frozen:
+        return value
+    mine: Any = replace(value, **changes)  # Any: as above
+    if value.__struct_config__.dict:
+        mine.__dict__.update(value.__dict__)  # what it carries beside its fields, which `replace` leaves behind
+    return mine
 
 
 def _copied(value: Any) -> Any:  # Any: a JSON object or array, and its copy

@@ -1,0 +1,1 @@
+"""What is on the wire: types, method tables, decoding. Import from the modules; this package loads none of them."""

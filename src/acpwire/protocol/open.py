@@ -49,12 +49,12 @@ class Unknown(dict[str, Any]):  # Any: a peer's own JSON, of which nothing is kn
         self.tag = tag
 
     def __repr__(self) -> str:
-        return f"Unknown({self.tag!r}, {dict.__repr__(self)})"
+        return f"Unknown({self.tag!r}, {super().__repr__()})"
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash((self.tag, tuple(sorted(self))))
 
-    def __reduce__(self) -> tuple[type[Unknown], tuple[str, dict[str, Any]]]:
+    def __reduce__(self) -> tuple[type[Unknown], tuple[str, dict[str, Any]]]:  # Any: as above
         return Unknown, (self.tag, dict(self))
 
     def copy(self) -> Unknown:
@@ -66,12 +66,12 @@ class Unknown(dict[str, Any]):  # Any: a peer's own JSON, of which nothing is kn
 
     __setitem__ = _read_only
     __delitem__ = _read_only
-    __ior__ = _read_only  # type: ignore[assignment]
+    __ior__ = _read_only
     clear = _read_only
-    pop = _read_only  # type: ignore[assignment]
+    pop = _read_only
     popitem = _read_only
-    setdefault = _read_only  # type: ignore[assignment]
-    update = _read_only  # type: ignore[assignment]
+    setdefault = _read_only  # pyright: ignore[reportAssignmentType]
+    update = _read_only  # pyright: ignore[reportAssignmentType]
 
 
 class Open:
@@ -105,6 +105,9 @@ class InnerTag:
 
 class NoArm(Struct, frozen=True, tag_field="type", tag="\0"):
     """Stands in a union that has one arm as yet: msgspec takes an object without the tag for the only arm there is."""
+
+    def __post_init__(self) -> None:
+        raise ValueError("no value is this arm")
 
 
 class Lenient:

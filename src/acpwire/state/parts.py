@@ -13,8 +13,7 @@ from typing import Any, Generic, TypeVar
 from msgspec import UnsetType, structs
 
 from ..patch.values import owned
-from ..protocol.decode import SplitText
-from ..protocol.v2.content import TextContent
+from ..protocol.v2.content import SplitTextContent, TextContent
 from ..protocol.v2.tool_call import Content
 
 __all__ = ["Parts", "cleared"]
@@ -60,7 +59,7 @@ class Parts(Generic[_T]):
         fresh = self._items[self._joined :]
         if fresh:
             self._joined = len(self._items)
-            self._join(self._half + "".join([_halves(text.text) for text in map(_text_of, fresh) if text]))
+            self._join(self._half + "".join([_halves(text) for text in map(_text_of, fresh) if text]))
         return f"{self._text}\ufffd" if self._half else self._text
 
     def patch(self, mentioned: tuple[_T, ...] | None | UnsetType) -> tuple[_T, ...] | None | UnsetType:
@@ -89,20 +88,19 @@ def cleared(content: tuple[_T, ...] | None | UnsetType) -> tuple[_T, ...] | None
 
 
 def _text_of(item: object) -> TextContent | None:
-    if type(item) is Content:
-        return item.content if type(item.content) is TextContent else None
-    return item if type(item) is TextContent else None
+    block = item.content if type(item) is Content else item
+    return block if isinstance(block, TextContent) else None
 
 
-def _halves(text: str) -> str:
+def _halves(block: TextContent) -> str:
     """The text with the halves that came at its ends; the decoder shows them as U+FFFD."""
-    return text.halves if type(text) is SplitText else text
+    return block.halves if type(block) is SplitTextContent else block.text
 
 
 def _with_text(item: Any, text: str) -> Any:  # Any: an item of which `_text_of` gave the text
     if type(item) is Content:
         return structs.replace(item, content=_with_text(item.content, text))
-    return structs.replace(item, text=text)
+    return TextContent(text=text, annotations=item.annotations, meta=item.meta)
 
 
 def _whole(items: list[_T]) -> tuple[_T, ...]:
@@ -111,7 +109,7 @@ def _whole(items: list[_T]) -> tuple[_T, ...]:
     for place, item in enumerate(items):
         block = _text_of(item)
         if block is not None and block.text:
-            texts[place] = _halves(block.text)
+            texts[place] = _halves(block)
     if all(map(_is_whole, texts.values())):
         return tuple(items)
     whole = dict(texts)

@@ -194,11 +194,11 @@ class Connection(Calls):
         self._check_extension(method)
         await self._rpc.notify(method, params)
 
-    async def send_update(self, params: msgspec.Struct) -> None:
-        """Send a `session/update`: the shortest way there is, for it is the hottest."""
+    def send_update(self, params: msgspec.Struct) -> Awaitable[None]:
+        """Send a `session/update`: the shortest way there is, for it is the hottest. To be awaited at once."""
         if self._validate is not None:
             self._validate(params)
-        await self._rpc.notify(SESSION_UPDATE, params)
+        return self._rpc.notify(SESSION_UPDATE, params)
 
     def mailbox(self) -> Mailbox:
         """A queue for messages that wait for user code outside handlers, bounded with everything else."""
@@ -370,4 +370,7 @@ def _log_repair(method: str, repair: Repair) -> None:
 
 
 def _show(sign: str, frame: bytes) -> None:
-    sys.stderr.write(f"{sign} {frame.decode('utf-8', 'backslashreplace')}\n")
+    text = frame.decode("utf-8", "backslashreplace")
+    if not text.isprintable():  # what an agent prints must not reach a terminal as it is (SEC-02)
+        text = "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+    sys.stderr.write(f"{sign} {text}\n")

@@ -53,6 +53,7 @@ class AuthMethodTerminal(_Method, frozen=True, kw_only=True, tag="terminal"):
 
 if TYPE_CHECKING:
     AuthMethod: TypeAlias = AuthMethodAgent | AuthMethodTerminal | Unknown
+    """A way to log in; an unknown one has `methodId` and `name`, and can be offered to nobody (AUTH-05, EXT-27)."""
 else:
     AuthMethod = Annotated[
         AuthMethodAgent | AuthMethodTerminal,

@@ -19,6 +19,7 @@ class TextCommandInput(Object, frozen=True, kw_only=True, tag_field="type", tag=
 
 if TYPE_CHECKING:
     AvailableCommandInput: TypeAlias = TextCommandInput | Unknown
+    """What a command takes after its name (CMD-06)."""
 else:
     AvailableCommandInput = Annotated[TextCommandInput | NoArm, Open("type")]
 
@@ -36,6 +37,7 @@ class Command(Object, frozen=True, kw_only=True, tag_field="type", tag="command"
 
 if TYPE_CHECKING:
     AvailableCommand: TypeAlias = Command | Unknown
+    """A command; an unknown kind has `name` and `description` (CMD-03, EXT-27)."""
 else:
     AvailableCommand = Annotated[Command | NoArm, Open("type", required={"name": str, "description": str})]
 

@@ -15,6 +15,7 @@ __all__ = ["CompactionStatus", "CompactionSummaryChunk", "CompactionUpdate"]
 
 if TYPE_CHECKING:
     CompactionStatus: TypeAlias = Literal["in_progress", "completed", "failed", "cancelled"] | str
+    """How far a compaction is; unknown values are kept and end nothing (CMPT-12)."""
 else:
     CompactionStatus = str
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
 from ..base import Object, Update
 from ..ids import SessionId
-from ..open import EMPTY_ON_ERROR, ON_ERROR, Open, Skipping, Unknown
+from ..open import EMPTY_ON_ERROR, ON_ERROR, SKIP_INVALID, Open, Skipping, Unknown
 
 __all__ = [
     "ConfigOptionUpdate",
@@ -23,39 +23,35 @@ __all__ = [
 
 if TYPE_CHECKING:
     SessionConfigOptionCategory: TypeAlias = Literal["mode", "model", "model_config", "thought_level"] | str
+    """What an option is about, for presentation only (CFG-06)."""
 else:
     SessionConfigOptionCategory = str
 
 
-class _Choice(Object, frozen=True, kw_only=True):
-    name: str
-    """What people see."""
-
-
-class _Value(_Choice, frozen=True, kw_only=True):
-    value: str
-    """The value's id."""
-    description: Annotated[str | None, ON_ERROR] = None
-    """More of it, for people."""
-
-
-class SessionConfigSelectOption(_Choice, frozen=True, kw_only=True):
+class SessionConfigSelectOption(Object, frozen=True, kw_only=True):
     """One value to choose, or a group of values; told apart by which member is there (CFG-03)."""
 
+    name: str
+    """What people see."""
     value: str | UnsetType = UNSET
     """The value's id, unique across groups."""
     description: Annotated[str | None, ON_ERROR] = None
     """More of the value, for people."""
     group_id: str | UnsetType = UNSET
     """The group's id."""
-    options: Annotated[Skipping[_Value], EMPTY_ON_ERROR] | UnsetType = UNSET
-    """The values of the group, at least one."""
+    options: Annotated[_Values | UnsetType, EMPTY_ON_ERROR] = UNSET
+    """The values of the group, at least one; empty if they were malformed (DEC-06)."""
 
     def __post_init__(self) -> None:
         if (self.value is UNSET) == (self.group_id is UNSET):
             raise ValueError("expected exactly one of `value` and `groupId`")
         if self.group_id is not UNSET and self.options is UNSET:
             raise ValueError("Object missing required field `options`")
+        if self.options is not UNSET and any(option.group_id is not UNSET for option in self.options):
+            raise ValueError("expected values in a group, and no groups")
+
+
+_Values: TypeAlias = Annotated[tuple[SessionConfigSelectOption, ...], SKIP_INVALID, Meta(min_length=1)]
 
 
 class _Option(Object, frozen=True, kw_only=True, tag_field="type"):
@@ -74,8 +70,12 @@ class SessionConfigSelect(_Option, frozen=True, kw_only=True, tag="select"):
 
     current_value: str
     """The id of the value in effect; one of `options` (CFG-03)."""
-    options: tuple[SessionConfigSelectOption, ...]
+    options: Annotated[tuple[SessionConfigSelectOption, ...], Meta(min_length=1)]
     """What may be chosen: values, or groups of values, never both."""
+
+    def __post_init__(self) -> None:
+        if len({option.group_id is UNSET for option in self.options}) > 1:
+            raise ValueError("expected values or groups of values, and not both")
 
 
 class SessionConfigBoolean(_Option, frozen=True, kw_only=True, tag="boolean"):
@@ -87,6 +87,7 @@ class SessionConfigBoolean(_Option, frozen=True, kw_only=True, tag="boolean"):
 
 if TYPE_CHECKING:
     SessionConfigOption: TypeAlias = SessionConfigSelect | SessionConfigBoolean | Unknown
+    """An option by its `type`; an unknown one is kept and otherwise ignored (CFG-10)."""
 else:
     SessionConfigOption = Annotated[
         SessionConfigSelect | SessionConfigBoolean,
@@ -112,6 +113,13 @@ class SetSessionConfigOptionRequest(Object, frozen=True, kw_only=True):
     """What `value` is: `id` or `boolean`; another is answered -32602 (CFG-14)."""
     value: str | bool
     """The value's id for a select, the switch for a boolean."""
+
+    def __post_init__(self) -> None:
+        if type(self.value) is not _TYPES.get(self.type, type(self.value)):
+            raise ValueError("expected a `value` of its `type`")
+
+
+_TYPES = {"id": str, "boolean": bool}
 
 
 class SetSessionConfigOptionResponse(Object, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, UnsetType, structs
 
 from ..base import Object
 from ..open import ON_ERROR, Open, Skipping, Unknown
@@ -21,6 +21,7 @@ __all__ = [
     "MediaType",
     "ResourceLink",
     "Role",
+    "SplitTextContent",
     "TextContent",
 ]
 
@@ -29,7 +30,9 @@ MediaType: TypeAlias = str
 
 if TYPE_CHECKING:
     Role: TypeAlias = Literal["assistant", "user"] | str
+    """Who content is for; unknown values are kept."""
     IconTheme: TypeAlias = Literal["light", "dark"] | str
+    """The background a picture is drawn for."""
 else:
     Role = str
     IconTheme = str
@@ -57,6 +60,26 @@ class TextContent(_Block, frozen=True, kw_only=True, tag="text"):
     text: str
     """The text itself."""
 
+    def with_halves(self, halves: str) -> TextContent:
+        """The same block, which knows how its text came."""
+        made = SplitTextContent(text=self.text, annotations=self.annotations, meta=self.meta)
+        structs.force_setattr(made, "_halves", halves)
+        return made
+
+
+class SplitTextContent(TextContent, frozen=True, kw_only=True, tag="text", gc=True, dict=True):
+    """A chunk's text that begins with the low half of a surrogate pair or ends with the high one.
+
+    Some senders cut text between UTF-16 units. `text` has U+FFFD there and can be shown and encoded; `halves` is the
+    same text with the halves, for who joins it with the chunks around. What is made from this by `replace` has none.
+    """
+
+    @property
+    def halves(self) -> str:
+        """The text as it came."""
+        halves: str = self.__dict__.get("_halves", self.text)
+        return halves
+
 
 class ImageContent(_Block, frozen=True, kw_only=True, tag="image"):
     """An image; in a prompt only where `session.prompt.image` was advertised (CONT-03, CONT-12)."""
@@ -65,7 +88,7 @@ class ImageContent(_Block, frozen=True, kw_only=True, tag="image"):
     """The bytes of the image, base64."""
     mime_type: MediaType
     """What they are."""
-    uri: str | None = None
+    uri: Annotated[str | None, ON_ERROR] = None
     """Where the image comes from."""
 
 
@@ -136,6 +159,7 @@ class EmbeddedResource(_Block, frozen=True, kw_only=True, tag="resource"):
 
 if TYPE_CHECKING:
     ContentBlock: TypeAlias = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource | Unknown
+    """One piece of content, by its `type`; unknown kinds are kept (CONT-01)."""
 else:
     ContentBlock = Annotated[
         TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource,

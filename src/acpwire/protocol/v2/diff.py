@@ -24,7 +24,9 @@ __all__ = [
 
 if TYPE_CHECKING:
     DiffFileType: TypeAlias = Literal["text", "binary", "directory", "symlink"] | str
+    """What kind of file changes (DIFF-04)."""
     DiffPatchFormat: TypeAlias = Literal["git_patch"] | str
+    """How the text of a patch is to be read (DIFF-07)."""
 else:
     DiffFileType = str
     DiffPatchFormat = str
@@ -70,6 +72,7 @@ class DiffCopy(DiffPathPairChange, frozen=True, kw_only=True, tag="copy"):
 
 if TYPE_CHECKING:
     DiffChange: TypeAlias = DiffAdd | DiffDelete | DiffModify | DiffMove | DiffCopy | Unknown
+    """One change, by its `operation` (DIFF-02)."""
 else:
     DiffChange = Annotated[DiffAdd | DiffDelete | DiffModify | DiffMove | DiffCopy, Open("operation")]
 

@@ -12,9 +12,7 @@ from ..open import NULL_AS_DEFAULT, ON_ERROR, LenientPatch
 
 __all__ = ["SessionInfo", "SessionInfoUpdate", "Timestamp"]
 
-Timestamp: TypeAlias = Annotated[
-    str, Meta(pattern=r"^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$")
-]
+Timestamp: TypeAlias = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$")]
 """An RFC 3339 timestamp (SESS-36)."""
 
 

@@ -47,5 +47,6 @@ class McpServerStdio(Object, frozen=True, kw_only=True, tag_field="type", tag="s
 
 if TYPE_CHECKING:
     McpServer: TypeAlias = McpServerHttp | McpServerStdio | Unknown
+    """A server, by its transport; an agent refuses one that it does not know (MCP-05, X-22)."""
 else:
     McpServer = Annotated[McpServerHttp | McpServerStdio, Open("type")]

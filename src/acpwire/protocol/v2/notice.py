@@ -13,6 +13,7 @@ __all__ = ["Notice", "NoticeSeverity"]
 
 if TYPE_CHECKING:
     NoticeSeverity: TypeAlias = Literal["info", "warning", "error"] | str
+    """How urgent a notice looks (NOTE-03)."""
 else:
     NoticeSeverity = str
 

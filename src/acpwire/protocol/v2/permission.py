@@ -26,6 +26,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     PermissionOptionKind: TypeAlias = Literal["allow_once", "allow_always", "reject_once", "reject_always"] | str
+    """A hint at what an option means (PERM-03)."""
 else:
     PermissionOptionKind = str
 
@@ -63,6 +64,7 @@ class CommandPermissionSubject(Object, frozen=True, kw_only=True, tag_field="typ
 
 if TYPE_CHECKING:
     RequestPermissionSubject: TypeAlias = ToolCallPermissionSubject | CommandPermissionSubject | Unknown
+    """What a question is about, by its `type` (PERM-05)."""
 else:
     RequestPermissionSubject = Annotated[ToolCallPermissionSubject | CommandPermissionSubject, Open("type")]
 
@@ -95,6 +97,7 @@ class CancelledPermissionOutcome(Object, frozen=True, kw_only=True, tag_field="o
 
 if TYPE_CHECKING:
     RequestPermissionOutcome: TypeAlias = SelectedPermissionOutcome | CancelledPermissionOutcome | Unknown
+    """How a question was answered, by its `outcome`; an unknown one is no approval (PERM-18)."""
 else:
     RequestPermissionOutcome = Annotated[SelectedPermissionOutcome | CancelledPermissionOutcome, Open("outcome")]
 

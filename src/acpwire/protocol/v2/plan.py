@@ -12,7 +12,9 @@ __all__ = ["PlanEntry", "PlanEntryPriority", "PlanEntryStatus", "PlanItems", "Pl
 
 if TYPE_CHECKING:
     PlanEntryPriority: TypeAlias = Literal["high", "medium", "low"] | str
+    """How much a step matters."""
     PlanEntryStatus: TypeAlias = Literal["pending", "in_progress", "completed", "cancelled"] | str
+    """How far a step is."""
 else:
     PlanEntryPriority = str
     PlanEntryStatus = str
@@ -40,6 +42,7 @@ class PlanItems(Object, frozen=True, kw_only=True, tag_field="type", tag="items"
 
 if TYPE_CHECKING:
     PlanUpdateContent: TypeAlias = PlanItems | Unknown
+    """A plan by its `type`; an unknown kind has a `planId` (PLAN-01, EXT-27)."""
 else:
     PlanUpdateContent = Annotated[PlanItems | NoArm, Open("type", required={"planId": str})]
 

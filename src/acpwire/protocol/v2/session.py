@@ -77,6 +77,7 @@ class ReplayFromStart(Object, frozen=True, kw_only=True, tag_field="type", tag="
 
 if TYPE_CHECKING:
     ReplayFrom: TypeAlias = ReplayFromStart | Unknown
+    """Where a replay starts, by its `type`; strict, for a bad one fails the request (RPLY-01, DEC-10)."""
 else:
     ReplayFrom = Annotated[ReplayFromStart | NoArm, Open("type")]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias
 from msgspec import UNSET, Struct, UnsetType
 
 from ...errors import ErrorObject
-from ..base import MetaField, Object, Update, wire_name
+from ..base import MetaField, Object, wire_name
 from ..ids import SessionId, TerminalId, ToolCallId
 from ..open import ON_ERROR, InnerTag, Open, Unknown
 
@@ -24,9 +24,11 @@ __all__ = [
 
 if TYPE_CHECKING:
     Foreground: TypeAlias = Literal["running", "idle", "requires_action"] | str
+    """What the foreground does; an update with another state is kept whole, as an `Unknown` (STATE-04)."""
     StopReason: TypeAlias = (
         Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error"] | str
     )
+    """Why work ended; unknown values are kept verbatim (STATE-10)."""
 else:
     Foreground = Literal["running", "idle", "requires_action"]  # another state is kept whole, as an Unknown
     StopReason = str
@@ -55,6 +57,7 @@ class BackgroundSubagent(Object, frozen=True, kw_only=True, tag_field="type", ta
 
 if TYPE_CHECKING:
     BackgroundWork: TypeAlias = BackgroundTerminal | BackgroundToolCall | BackgroundSubagent | Unknown
+    """One thing that runs beside the foreground, by its `type` (BG-01)."""
 else:
     BackgroundWork = Annotated[BackgroundTerminal | BackgroundToolCall | BackgroundSubagent, Open("type")]
 

@@ -12,7 +12,13 @@ from ..open import ON_ERROR, LenientPatch, Skipping, Unknown
 from .content import ContentBlock
 from .state import ForegroundState
 
-__all__ = ["SessionCancelCapabilities", "SessionMessage", "SessionMessageChunk", "SubagentSessionCapabilities", "SubagentUpdate"]
+__all__ = [
+    "SessionCancelCapabilities",
+    "SessionMessage",
+    "SessionMessageChunk",
+    "SubagentSessionCapabilities",
+    "SubagentUpdate",
+]
 
 
 if TYPE_CHECKING:

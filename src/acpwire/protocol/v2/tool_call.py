@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     ToolKind: TypeAlias = (
         Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"] | str
     )
-    ToolCallStatus: TypeAlias = (
-        Literal["pending", "in_progress", "paused", "completed", "failed", "cancelled"] | str
-    )
+    """What a tool is like; unknown values are kept (TOOL-08)."""
+    ToolCallStatus: TypeAlias = Literal["pending", "in_progress", "paused", "completed", "failed", "cancelled"] | str
+    """How far a call is; unknown values mean in progress (TOOL-15)."""
 else:
     ToolKind = str
     ToolCallStatus = str
@@ -55,6 +55,7 @@ class Terminal(Object, frozen=True, kw_only=True, tag_field="type", tag="termina
 
 if TYPE_CHECKING:
     ToolCallContent: TypeAlias = Content | Diff | Terminal | Unknown
+    """One item that a call shows, by its `type` (TOOL-20)."""
 else:
     ToolCallContent = Annotated[Content | Diff | Terminal, Open("type")]
 

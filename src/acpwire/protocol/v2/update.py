@@ -57,6 +57,7 @@ KnownUpdate: TypeAlias = (
 
 if TYPE_CHECKING:
     SessionUpdate: TypeAlias = KnownUpdate | Unknown
+    """One way in which a session changes, by its `sessionUpdate`; unknown ones are kept (EXT-23)."""
 else:
     SessionUpdate = Annotated[KnownUpdate, Open("sessionUpdate")]
 
