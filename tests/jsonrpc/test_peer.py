@@ -85,6 +85,7 @@ def test_the_frames_that_are_written() -> None:
 def test_the_frames_that_are_read() -> None:
     peer = Peer()
     peer.send_request("ours")
+    peer.frames_to_send()
     frames = [
         b'{"jsonrpc":"2.0","id":3,"method":"m","params": {"a":1.0} }',
         b'{"jsonrpc":"2.0","id":"3","method":"m","params":null,"future":[1]}',
@@ -518,7 +519,7 @@ def test_after_the_end_nothing_is_asked_and_what_is_owed_is_answered() -> None:
     assert peer.state == "closed"
 
 
-@pytest.mark.parametrize("bad", [object(), {1j: 2}, 2**70, "\ud83d", {"a": math.nan}])
+@pytest.mark.parametrize("bad", [object(), {1j: 2}, "\ud83d", {"a": math.nan}])
 def test_a_value_that_is_no_json_is_refused_and_leaves_no_trace(bad: object) -> None:
     peer = Peer()
     receive(peer, '{"jsonrpc":"2.0","id":1,"method":"m"}')

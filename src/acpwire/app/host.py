@@ -146,10 +146,10 @@ class Host:
 
     async def _serve_or_empty(
         self,
-        result: Any,
+        result: Any,  # Any: the type of the method's result
         handler: Handler,
-        params: Any,
-        context: Context,  # Any: the method's own
+        params: Any,  # Any: the method's own
+        context: Context,
     ) -> Any:  # Any: as above
         answer = await handler(params, AgentContext(context, self.client))
         return result() if answer is None else answer

@@ -14,7 +14,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Generator
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, cast
 
 from ..errors import REQUEST_CANCELLED, ConnectionClosed, ErrorObject, LocalProtocolError, RequestError
 from ..protocol.ids import MessageId
@@ -184,16 +184,11 @@ class PromptTurn:
             ConnectionClosed: the connection was lost before the end.
             Overrun: this loop fell so far behind that updates were dropped; the next call goes on after the gap.
         """
-        mailbox = self._mailbox
-        while not mailbox:
-            if self._ended.is_set():
-                self._raise_failure()
-                raise StopAsyncIteration
-            if self._request is None:
-                raise LocalProtocolError("a turn is iterated inside its `async with` block")
-            await self._wait_for_item()
-        update: SessionUpdate | Unknown = mailbox.take()
-        return update
+        while True:
+            try:
+                return cast("SessionUpdate", self._mailbox.take())
+            except IndexError:
+                await self._wait_for_item()
 
     async def cancel(self) -> None:
         """Ask the agent to stop the session's foreground work; the turn ends when it confirms (CANC-11)."""
@@ -253,6 +248,11 @@ class PromptTurn:
             self._reader.set_result(None)
 
     async def _wait_for_item(self) -> None:
+        if self._ended.is_set():
+            self._raise_failure()
+            raise StopAsyncIteration
+        if self._request is None:
+            raise LocalProtocolError("a turn is iterated inside its `async with` block")
         self._reader = asyncio.get_running_loop().create_future()
         try:
             await self._reader

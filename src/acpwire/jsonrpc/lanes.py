@@ -354,11 +354,13 @@ class Mailbox:
     that code itself waits for the other side. Inside another scope, waiting for an empty mailbox is such a wait.
     """
 
-    __slots__ = ("__weakref__", "_backlog", "_closed", "_items", "_outer", "_scope", "wake")
+    __slots__ = ("__weakref__", "_backlog", "_closed", "_dropped", "_items", "_outer", "_scope", "_sizes", "wake")
 
     def __init__(self, backlog: Backlog) -> None:
         self._backlog = backlog
-        self._items: deque[tuple[object, int]] = deque()
+        self._items: deque[object] = deque()
+        self._sizes: deque[int] = deque()
+        self._dropped: Overrun | None = None
         self._scope: Scope | None = None
         self._outer: Scopes = ()
         self._closed = False
@@ -367,29 +369,28 @@ class Mailbox:
         backlog.mailboxes.add(self)
 
     def __len__(self) -> int:
-        return len(self._items)
+        return len(self._items) + (self._dropped is not None)
 
     @property
     def sizes(self) -> list[int]:
         """The bytes of each item."""
-        return [size for _, size in self._items if size >= 0]
+        return list(self._sizes)
 
     def put(self, item: object, size: int) -> None:
         """Add an item whose frame had `size` bytes. A closed mailbox takes nothing."""
         if self._closed:
             return
         items = self._items
-        if not items:
-            items.append((item, size))
+        items.append(item)
+        self._sizes.append(size)
+        backlog = self._backlog
+        backlog.calls += 1
+        backlog.bytes += size
+        if len(items) == 1 and self._dropped is None:
             if self._outer:
                 end_waiting(self._outer)
             if self.wake is not None:
                 self.wake()
-        else:
-            items.append((item, size))
-        backlog = self._backlog
-        backlog.calls += 1
-        backlog.bytes += size
 
     def take(self) -> Any:  # Any: whatever was put
         """The next item.
@@ -399,14 +400,12 @@ class Mailbox:
             Overrun: items that were here have been dropped; the next call goes on after them.
         """
         items = self._items
-        item, size = items.popleft()
-        if size < 0:
-            assert isinstance(item, Overrun)
-            self._emptied()
-            raise item
+        if self._dropped is not None:
+            raise self._take_overrun(self._dropped)
+        item = items.popleft()
         backlog = self._backlog
         backlog.calls -= 1
-        backlog.bytes -= size
+        backlog.bytes -= self._sizes.popleft()
         if not items:
             self._emptied()
         if backlog.resume is not None:
@@ -422,6 +421,8 @@ class Mailbox:
         self._leave()
         sizes = self.sizes
         self._items.clear()
+        self._sizes.clear()
+        self._dropped = None
         self._backlog.release(len(sizes), sum(sizes))
 
     def __del__(self) -> None:
@@ -433,7 +434,7 @@ class Mailbox:
         if self._scope is None and not self._closed:
             self._scope = Scope(self._backlog, self, self._backlog.waiting)
             self._outer = outer
-            if not self._items:
+            if not self:
                 begin_waiting(outer)
         return SCOPES.set(outer if self._scope is None else (*outer, self._scope))
 
@@ -449,12 +450,17 @@ class Mailbox:
         """Drop all items: how much that was. The reader is told when it takes the next one."""
         sizes = self.sizes
         dropped = Overrun(len(sizes), sum(sizes))
-        first = self._items[0][0] if self._items else None
-        before = first if isinstance(first, Overrun) and self._items[0][1] < 0 else Overrun(0, 0)
+        before = self._dropped or Overrun(0, 0)
         self._items.clear()
-        self._items.append((Overrun(before.count + dropped.count, before.bytes + dropped.bytes), -1))
+        self._sizes.clear()
+        self._dropped = Overrun(before.count + dropped.count, before.bytes + dropped.bytes)
         self._backlog.release(dropped.count, dropped.bytes)
         return dropped, []
+
+    def _take_overrun(self, dropped: Overrun) -> Overrun:
+        self._dropped = None
+        self._emptied()
+        return dropped
 
     def _emptied(self) -> None:
         if self._outer and not self._items:
@@ -464,6 +470,6 @@ class Mailbox:
         if self._scope is None:
             return
         self._scope.end()
-        if not self._items:
+        if not self:
             end_waiting(self._outer)
         self._scope, self._outer = None, ()

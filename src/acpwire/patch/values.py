@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from operator import is_
+from functools import cache
+from operator import attrgetter, is_
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from msgspec import Struct, UnsetType
@@ -24,6 +25,8 @@ _set_key: _Setter = dict[Any, Any].__setitem__  # Any: as above; a read-only kin
 SCALARS: Final = frozenset({str, int, float, bool, bytes, type(None), UnsetType})
 """Types whose values cannot change and hold nothing that can."""
 
+_only_scalars: Final = SCALARS.issuperset
+
 
 def owned(value: _T) -> _T:
     """The value itself if nothing in it can be changed, else an equal one that shares nothing changeable with it.
@@ -33,6 +36,8 @@ def owned(value: _T) -> _T:
     kind: type[object] = type(value)
     if kind in SCALARS:
         return value
+    if kind is dict and _only_scalars(map(type, cast("dict[object, object]", value).values())):
+        return cast("_T", cast("dict[object, object]", value).copy())
     if issubclass(kind, (dict, list)):
         return cast("_T", _copied(value))
     if issubclass(kind, Struct):
@@ -75,18 +80,29 @@ def _owned_tuple(value: Any) -> Any:  # Any: a tuple
     return value if all(map(is_, copies, value)) else copies
 
 
+@cache
+def _fields_of(kind: type[Struct]) -> Callable[[Struct], tuple[object, ...]]:
+    names = kind.__struct_fields__
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda value: tuple([getattr(value, name) for name in names])
+
+
 def _owned_struct(value: Any) -> Any:  # Any: a struct, and one of its type
+    kind: type[Struct] = type(value)
+    fields = _fields_of(kind)(value)
+    if _only_scalars(map(type, fields)) and kind.__struct_config__.frozen:
+        return value
     changes: dict[str, object] = {}
-    for name in value.__struct_fields__:
-        held: object = getattr(value, name)
+    for name, held in zip(kind.__struct_fields__, fields, strict=True):
         if type(held) not in SCALARS:
             its_own = owned(held)
             if its_own is not held:
                 changes[name] = its_own
-    if not changes and value.__struct_config__.frozen:
+    if not changes and kind.__struct_config__.frozen:
         return value
     mine: Any = replace(value, **changes)  # Any: as above
-    if value.__struct_config__.dict:
+    if kind.__struct_config__.dict:
         mine.__dict__.update(value.__dict__)  # what it carries beside its fields, which `replace` leaves behind
     return mine
 

@@ -338,8 +338,11 @@ def _items(values: Sequence[Any], kind: Any, path: str, repairs: list[Repair]) -
 
 
 def _struct(
-    value: dict[str, Any], kind: type[Struct], path: str, repairs: list[Repair]
-) -> Struct | Unknown:  # Any: JSON
+    value: dict[str, Any],  # Any: JSON
+    kind: type[Struct],
+    path: str,
+    repairs: list[Repair],
+) -> Struct | Unknown:
     inner: InnerTag | None = getattr(kind, "inner_tag", None)
     if inner is not None and isinstance(value.get(inner.name), str) and value[inner.name] not in inner.known:
         return Unknown(str(kind.__struct_config__.tag or value[inner.name]), value)

@@ -21,8 +21,10 @@ GOLDEN: list[tuple[str, Any]] = [
         v2.UserMessageChunk(message_id="m", content=TEXT),
     ),
     (
-        '{"sessionUpdate":"agent_message_chunk","_meta":{"a":null},"messageId":"m","content":'
-        '{"type":"image","data":"AA==","mimeType":"image/png","uri":"file:///a.png"}}',
+        (
+            '{"sessionUpdate":"agent_message_chunk","_meta":{"a":null},"messageId":"m","content":'
+            '{"type":"image","data":"AA==","mimeType":"image/png","uri":"file:///a.png"}}'
+        ),
         v2.AgentMessageChunk(
             message_id="m",
             meta={"a": None},
@@ -30,8 +32,10 @@ GOLDEN: list[tuple[str, Any]] = [
         ),
     ),
     (
-        '{"sessionUpdate":"agent_thought_chunk","messageId":"m","content":'
-        '{"type":"audio","annotations":{"audience":["user"],"priority":0.5},"data":"","mimeType":"audio/wav"}}',
+        (
+            '{"sessionUpdate":"agent_thought_chunk","messageId":"m","content":'
+            '{"type":"audio","annotations":{"audience":["user"],"priority":0.5},"data":"","mimeType":"audio/wav"}}'
+        ),
         v2.AgentThoughtChunk(
             message_id="m",
             content=v2.AudioContent(
@@ -40,8 +44,10 @@ GOLDEN: list[tuple[str, Any]] = [
         ),
     ),
     (
-        '{"sessionUpdate":"user_message","messageId":"m","content":'
-        '[{"type":"resource_link","name":"n","uri":"u","icons":[{"src":"data:,","theme":"dark"}],"size":3}]}',
+        (
+            '{"sessionUpdate":"user_message","messageId":"m","content":'
+            '[{"type":"resource_link","name":"n","uri":"u","icons":[{"src":"data:,","theme":"dark"}],"size":3}]}'
+        ),
         v2.UserMessage(
             message_id="m",
             content=(v2.ResourceLink(name="n", uri="u", icons=(v2.Icon(src="data:,", theme="dark"),), size=3),),
@@ -53,9 +59,11 @@ GOLDEN: list[tuple[str, Any]] = [
     ),
     ('{"sessionUpdate":"agent_thought","messageId":"m"}', v2.AgentThought(message_id="m")),
     (
-        '{"sessionUpdate":"agent_message","messageId":"m","content":'
-        '[{"type":"resource","resource":{"uri":"u","text":"t","mimeType":"text/plain"}},'
-        '{"type":"resource","resource":{"uri":"u","blob":""}}]}',
+        (
+            '{"sessionUpdate":"agent_message","messageId":"m","content":'
+            '[{"type":"resource","resource":{"uri":"u","text":"t","mimeType":"text/plain"}},'
+            '{"type":"resource","resource":{"uri":"u","blob":""}}]}'
+        ),
         v2.AgentMessage(
             message_id="m",
             content=(
@@ -67,9 +75,11 @@ GOLDEN: list[tuple[str, Any]] = [
         ),
     ),
     (
-        '{"sessionUpdate":"tool_call_update","toolCallId":"t","name":"grep","title":null,"kind":"search",'
-        '"status":"in_progress","content":[],"locations":[{"path":"/a","line":1}],"rawInput":{"q":[1,null]},'
-        '"rawOutput":null,"capabilities":{"cancel":{}},"_meta":{"k":null}}',
+        (
+            '{"sessionUpdate":"tool_call_update","toolCallId":"t","name":"grep","title":null,"kind":"search",'
+            '"status":"in_progress","content":[],"locations":[{"path":"/a","line":1}],"rawInput":{"q":[1,null]},'
+            '"rawOutput":null,"capabilities":{"cancel":{}},"_meta":{"k":null}}'
+        ),
         v2.ToolCallUpdate(
             tool_call_id="t",
             name="grep",
@@ -85,11 +95,13 @@ GOLDEN: list[tuple[str, Any]] = [
         ),
     ),
     (
-        '{"sessionUpdate":"tool_call_update","toolCallId":"t","content":[{"type":"diff","changes":'
-        '[{"operation":"add","path":"/a","fileType":"text"},{"operation":"delete","path":"/b"},'
-        '{"operation":"modify","path":"/c"},{"operation":"move","path":"/d","oldPath":"/e"},'
-        '{"operation":"copy","path":"/f","oldPath":"/g"}],"patch":{"format":"git_patch","text":"diff --git"}},'
-        '{"type":"terminal","terminalId":"x"}]}',
+        (
+            '{"sessionUpdate":"tool_call_update","toolCallId":"t","content":[{"type":"diff","changes":'
+            '[{"operation":"add","path":"/a","fileType":"text"},{"operation":"delete","path":"/b"},'
+            '{"operation":"modify","path":"/c"},{"operation":"move","path":"/d","oldPath":"/e"},'
+            '{"operation":"copy","path":"/f","oldPath":"/g"}],"patch":{"format":"git_patch","text":"diff --git"}},'
+            '{"type":"terminal","terminalId":"x"}]}'
+        ),
         v2.ToolCallUpdate(
             tool_call_id="t",
             content=(
@@ -108,13 +120,17 @@ GOLDEN: list[tuple[str, Any]] = [
         ),
     ),
     (
-        '{"sessionUpdate":"tool_call_content_chunk","toolCallId":"t","content":'
-        '{"type":"content","content":{"type":"text","text":"x"}}}',
+        (
+            '{"sessionUpdate":"tool_call_content_chunk","toolCallId":"t","content":'
+            '{"type":"content","content":{"type":"text","text":"x"}}}'
+        ),
         v2.ToolCallContentChunk(tool_call_id="t", content=v2.Content(content=TEXT)),
     ),
     (
-        '{"sessionUpdate":"terminal_update","terminalId":"t","command":"ls","cwd":"/","output":{"data":"YQ=="},'
-        '"exitStatus":{"exitCode":-1,"signal":"SIGKILL"},"size":{"cols":80,"rows":24},"capabilities":{}}',
+        (
+            '{"sessionUpdate":"terminal_update","terminalId":"t","command":"ls","cwd":"/","output":{"data":"YQ=="},'
+            '"exitStatus":{"exitCode":-1,"signal":"SIGKILL"},"size":{"cols":80,"rows":24},"capabilities":{}}'
+        ),
         v2.TerminalUpdate(
             terminal_id="t",
             command="ls",
@@ -135,9 +151,11 @@ GOLDEN: list[tuple[str, Any]] = [
         v2.StateUpdate(state="requires_action", background=()),
     ),
     (
-        '{"sessionUpdate":"state_update","state":"idle","background":[{"type":"terminal","terminalId":"t"},'
-        '{"type":"tool_call","toolCallId":"c"},{"type":"subagent","sessionId":"s"}],"stopReason":"error",'
-        '"error":{"code":-32603,"message":"m","data":[1]}}',
+        (
+            '{"sessionUpdate":"state_update","state":"idle","background":[{"type":"terminal","terminalId":"t"},'
+            '{"type":"tool_call","toolCallId":"c"},{"type":"subagent","sessionId":"s"}],"stopReason":"error",'
+            '"error":{"code":-32603,"message":"m","data":[1]}}'
+        ),
         v2.StateUpdate(
             state="idle",
             stop_reason="error",
@@ -150,26 +168,32 @@ GOLDEN: list[tuple[str, Any]] = [
         ),
     ),
     (
-        '{"sessionUpdate":"plan_update","plan":{"type":"items","planId":"p","entries":'
-        '[{"content":"a","priority":"high","status":"pending"}]}}',
+        (
+            '{"sessionUpdate":"plan_update","plan":{"type":"items","planId":"p","entries":'
+            '[{"content":"a","priority":"high","status":"pending"}]}}'
+        ),
         v2.PlanUpdate(
             plan=v2.PlanItems(plan_id="p", entries=(v2.PlanEntry(content="a", priority="high", status="pending"),))
         ),
     ),
     (
-        '{"sessionUpdate":"available_commands_update","availableCommands":'
-        '[{"type":"command","name":"n","description":"d","input":{"type":"text","hint":"h"}}]}',
+        (
+            '{"sessionUpdate":"available_commands_update","availableCommands":'
+            '[{"type":"command","name":"n","description":"d","input":{"type":"text","hint":"h"}}]}'
+        ),
         v2.AvailableCommandsUpdate(
             available_commands=(v2.Command(name="n", description="d", input=v2.TextCommandInput(hint="h")),)
         ),
     ),
     (
-        '{"sessionUpdate":"config_option_update","configOptions":['
-        '{"type":"boolean","configId":"b","name":"B","currentValue":true},'
-        '{"type":"select","configId":"s","name":"S","category":"model","currentValue":"v",'
-        '"options":[{"name":"V","value":"v"}]},'
-        '{"type":"select","configId":"g","name":"G","currentValue":"v",'
-        '"options":[{"name":"H","groupId":"h","options":[{"name":"V","value":"v","description":"d"}]}]}]}',
+        (
+            '{"sessionUpdate":"config_option_update","configOptions":['
+            '{"type":"boolean","configId":"b","name":"B","currentValue":true},'
+            '{"type":"select","configId":"s","name":"S","category":"model","currentValue":"v",'
+            '"options":[{"name":"V","value":"v"}]},'
+            '{"type":"select","configId":"g","name":"G","currentValue":"v",'
+            '"options":[{"name":"H","groupId":"h","options":[{"name":"V","value":"v","description":"d"}]}]}]}'
+        ),
         v2.ConfigOptionUpdate(
             config_options=(
                 v2.SessionConfigBoolean(config_id="b", name="B", current_value=True),
@@ -209,8 +233,10 @@ GOLDEN: list[tuple[str, Any]] = [
         v2.Notice(severity="info", title="t", description="d"),
     ),
     (
-        '{"sessionUpdate":"compaction_update","compactionId":"c","status":"failed",'
-        '"summary":[{"type":"text","text":"x"}],"error":"e"}',
+        (
+            '{"sessionUpdate":"compaction_update","compactionId":"c","status":"failed",'
+            '"summary":[{"type":"text","text":"x"}],"error":"e"}'
+        ),
         v2.CompactionUpdate(compaction_id="c", status="failed", summary=(TEXT,), error="e"),
     ),
     (
@@ -218,9 +244,11 @@ GOLDEN: list[tuple[str, Any]] = [
         v2.CompactionSummaryChunk(compaction_id="c", content=TEXT),
     ),
     (
-        '{"sessionUpdate":"subagent_update","sessionId":"c","title":"t","description":null,'
-        '"capabilities":{"cancel":{}},"state":{"state":"idle","stopReason":"cancelled"},"cwd":null,'
-        '"additionalDirectories":[]}',
+        (
+            '{"sessionUpdate":"subagent_update","sessionId":"c","title":"t","description":null,'
+            '"capabilities":{"cancel":{}},"state":{"state":"idle","stopReason":"cancelled"},"cwd":null,'
+            '"additionalDirectories":[]}'
+        ),
         v2.SubagentUpdate(
             session_id="c",
             title="t",
@@ -232,8 +260,10 @@ GOLDEN: list[tuple[str, Any]] = [
         ),
     ),
     (
-        '{"sessionUpdate":"session_message","messageId":"m","senderSessionId":"a","recipientSessionId":"b",'
-        '"senderMessageId":"x","recipientMessageId":"y","content":[{"type":"text","text":"x"}]}',
+        (
+            '{"sessionUpdate":"session_message","messageId":"m","senderSessionId":"a","recipientSessionId":"b",'
+            '"senderMessageId":"x","recipientMessageId":"y","content":[{"type":"text","text":"x"}]}'
+        ),
         v2.SessionMessage(
             message_id="m",
             sender_session_id="a",
