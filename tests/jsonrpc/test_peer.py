@@ -435,8 +435,10 @@ def test_a_response_after_cancel_still_resolves_the_request() -> None:
     peer = Peer()
     request_id = peer.send_request("m")
     peer.cancel_request(request_id)
+    assert peer.awaits(request_id)
     (event,) = receive(peer, '{"jsonrpc":"2.0","id":1,"result":{}}')
     assert isinstance(event, ResponseReceived)
+    assert not peer.awaits(request_id)
 
 
 def test_the_late_response_to_a_forgotten_request_is_dropped_quietly_once() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
+import traceback
 from typing import Annotated, Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -58,6 +59,7 @@ from acpwire.protocol.v2 import (
     UpdateSessionNotification,
     UsageUpdate,
 )
+from acpwire.protocol.v2.methods import METHODS
 
 DEEP = 100_000
 HIGH, LOW = "\ud83d", "\ude00"
@@ -990,3 +992,156 @@ def test_the_survey_of_the_field(members, expected):
         assert plain(decoded.update) == (members if expected is ... else expected)
         extra = members.keys() - {"zzz"} == CALL.keys() or members.get("content", {}) == {**TEXT, "zzz": 1}
         assert bool(paths) == (expected is not ... and not extra)
+
+
+# -- messages of the protocol, damaged at random ------------------------------------------------------------------
+
+SECRET = "hunter2"
+
+RICH_TEXT = {"type": "text", "text": "x", "annotations": {"audience": ["user"], "priority": 0.5}, "_meta": {"a": None}}
+BLOCKS = [
+    RICH_TEXT,
+    {"type": "image", "data": "AA==", "mimeType": "image/png", "uri": "file:///x"},
+    {"type": "resource_link", "name": "n", "uri": "u", "size": 3, "icons": [{"src": "https://x", "sizes": ["any"]}]},
+    {"type": "resource", "resource": {"uri": "u", "text": "t"}},
+    {"type": "_hologram", "depth": [1, {"x": None}]},
+]
+ITEMS = [
+    {"type": "content", "content": RICH_TEXT},
+    {"type": "diff", "changes": [{"operation": "move", "path": "/b", "oldPath": "/a"}, {"operation": "_x"}]},
+    {"type": "terminal", "terminalId": "t"},
+]
+RICH_CALL = {
+    "toolCallId": "t",
+    "status": "completed",
+    "content": ITEMS,
+    "locations": [{"path": "/a", "line": 3}],
+    "rawInput": {"a": [1, 2]},
+    "capabilities": {"cancel": {}},
+    "_meta": {"a": None, "b": {"c": 1}},
+}
+UPDATES = [
+    {"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": RICH_TEXT},
+    {"sessionUpdate": "user_message", "messageId": "m", "content": BLOCKS},
+    {"sessionUpdate": "tool_call_update", **RICH_CALL},
+    {"sessionUpdate": "state_update", "state": "idle", "stopReason": "error", "error": {"code": 1, "message": "m"}},
+    {"sessionUpdate": "state_update", "state": "running", "background": [{"type": "terminal", "terminalId": "t"}]},
+    {
+        "sessionUpdate": "terminal_update",
+        "terminalId": "t",
+        "output": {"data": ""},
+        "exitStatus": {"exitCode": -1},
+        "size": {"cols": 80, "rows": 24},
+    },
+    {
+        "sessionUpdate": "plan_update",
+        "plan": {"type": "items", "planId": "p", "entries": [{"content": "c", "priority": "low", "status": "pending"}]},
+    },
+    {"sessionUpdate": "usage_update", "used": 1, "size": 2, "cost": {"amount": 0.5, "currency": "EUR"}},
+    {"sessionUpdate": "session_info_update", "title": None, "updatedAt": "2026-01-01T00:00:00Z"},
+    {
+        "sessionUpdate": "config_option_update",
+        "configOptions": [
+            {
+                "type": "select",
+                "configId": "c",
+                "name": "n",
+                "currentValue": "v",
+                "options": [{"groupId": "g", "name": "n", "options": [{"value": "v", "name": "n"}]}],
+            }
+        ],
+    },
+    {"sessionUpdate": "subagent_update", "sessionId": "c", "state": {"state": "idle"}, "cwd": "/a"},
+]
+MESSAGES: dict[str, list[Any]] = {
+    "session/update": [{"sessionId": "s", "update": update} for update in UPDATES],
+    "session/request_permission": [
+        {
+            "sessionId": "s",
+            "title": "t",
+            "subject": {"type": "tool_call", "toolCall": RICH_CALL},
+            "options": [{"optionId": "o", "name": "n", "kind": "allow_once"}],
+        }
+    ],
+    "session/prompt": [{"sessionId": "s", "prompt": BLOCKS}],
+    "session/new": [
+        {
+            "cwd": "/a",
+            "additionalDirectories": ["/b"],
+            "mcpServers": [
+                {"type": "stdio", "name": "n", "command": "/c", "args": ["a"], "env": [{"name": "n", "value": "v"}]}
+            ],
+        }
+    ],
+    "initialize": [
+        {
+            "protocolVersion": 2,
+            "info": {"name": "n", "version": "1"},
+            "capabilities": {"auth": {"terminal": {}}, "elicitation": {"form": {}}},
+        }
+    ],
+}
+KINDS = {method.name: method.params for method in METHODS}
+SAMPLES = [(KINDS[name], message) for name, messages in MESSAGES.items() for message in messages]
+
+ANY_SCALAR = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-1, 3),
+    st.sampled_from([2**31, 2**64, -(2**70), 0.5, 2.0, -0.0, 1e308]),
+    st.sampled_from(["", SECRET, "text", "\x00", "\ud83d", "\ude00x", "é"]),
+)
+ANY_JSON = st.recursive(
+    ANY_SCALAR,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(
+            st.sampled_from(["type", "text", "_meta", f"{SECRET} key", "__proto__", "\udc00"]), inner, max_size=3
+        ),
+    ),
+    max_leaves=6,
+)
+
+
+def places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [place, *(found for key, item in inner for found in places(item, (*place, key)))]
+
+
+@st.composite
+def damaged(draw):
+    """A message of the protocol in which up to three members were replaced or dropped, and its type."""
+    kind, message = draw(st.sampled_from(SAMPLES))
+    message = json.loads(json.dumps(message))
+    for _ in range(draw(st.integers(0, 3))):
+        *way, last = draw(st.sampled_from(places(message)[1:] or [("x",)]))
+        here = message
+        for step in way:
+            here = here[step]
+        if draw(st.integers(0, 4)) or isinstance(here, list):
+            here[last] = draw(ANY_JSON)
+        else:
+            here.pop(last, None)
+    return kind, message
+
+
+@pytest.mark.req("RPC-36", "EXT-28")
+@settings(max_examples=300)
+@given(damaged())
+def test_a_damaged_message_is_read_or_refused_and_never_echoed(drawn):
+    kind, message = drawn
+    repairs: list[decode_module.Repair] = []
+    try:
+        decoded = decoder(kind, repairs.append)(json.dumps(message).encode())
+    except RemoteProtocolError as error:
+        said = [str(error), "".join(traceback.format_exception(error))]
+    else:
+        said = []
+        sent = msgspec.json.encode(decoded)
+        again: list[decode_module.Repair] = []
+        assert msgspec.json.encode(decoder(kind, again.append)(sent)) == sent
+        # A group of options that leniency has emptied is the one thing that may not be sent so.
+        assert {repair.reason for repair in again} <= {"expected at least 1 items; read as empty"}
+        if not again:
+            validate(decoded)
+    assert SECRET not in "".join(said) + "".join(f"{repair.path} {repair.reason}" for repair in repairs)

@@ -42,7 +42,7 @@ from ..protocol.v2.session import (
 from ..protocol.v2.update import UpdateSessionNotification
 from ..protocol.version import accept
 from ..types import JsonValue, Meta
-from ..wire.connection import Call, Connection
+from ..wire.connection import Call, Connection, Tap
 from ..wire.context import Context
 from ..wire.options import Options
 from .context import ClientContext
@@ -188,15 +188,13 @@ class Client:
 
     def _make_connection(self, transport: Transport, options: Options) -> Connection:
         routes = self._routes
-        handlers: dict[str, Handler] = {name: partial(self._serve, one) for name, one in routes.requests.items()}
+        taps: dict[str, Tap] = {name: partial(self._tap, one) for name, one in routes.requests.items()}
         notifications = {name: partial(self._serve, one) for name, one in routes.notifications.items()}
-        if "update" in self._routes.builtin:
-            handlers[SESSION_UPDATE] = partial(self._serve, self._routes.builtin["update"])
-        desk = PermissionDesk(self._routes.builtin.get("permission"))
-        taps = {SESSION_REQUEST_PERMISSION: partial(self._tap_permission, desk)}
-        return Connection(
-            transport, side="client", handlers=handlers, notifications=notifications, taps=taps, options=options
-        )
+        if "update" in routes.builtin:
+            taps[SESSION_UPDATE] = self._tap_of_updates(routes.builtin["update"])
+        desk = PermissionDesk(routes.builtin.get("permission"))
+        taps[SESSION_REQUEST_PERMISSION] = partial(self._tap_permission, desk)
+        return Connection(transport, side="client", notifications=notifications, taps=taps, options=options)
 
     async def _initialize(self, link: ClientLink, transport: Transport, seconds: float) -> None:
         request = InitializeRequest(protocol_version=_VERSION, info=self.info, capabilities=self.capabilities)
@@ -223,6 +221,19 @@ class Client:
 
     async def _serve(self, handler: Handler, params: Any, context: Context) -> Any:  # Any: the method's own
         return await handler(params, ClientContext(context, self))
+
+    def _tap(self, handler: Handler, params: Any, context: Context) -> Call:  # Any: an extension's own JSON
+        return partial(handler, params, ClientContext(context, self))
+
+    def _tap_of_updates(self, handler: Handler) -> Tap:
+        shared: list[ClientContext] = []  # all updates have the same
+
+        def tap(params: UpdateSessionNotification, context: Context) -> Call:
+            if not shared:
+                shared.append(ClientContext(context, self))
+            return partial(handler, params, shared[0])
+
+        return tap
 
     def _tap_permission(self, desk: PermissionDesk, params: RequestPermissionRequest, context: Context) -> Call:
         state = context.connection.sessions.entry(params.session_id).state
@@ -411,9 +422,7 @@ def _adopt_new(link: ClientLink, response: NewSessionResponse) -> None:
 
 
 def _start_timeout(connection: Connection, transport: Transport, seconds: float) -> StartTimeout:
-    return StartTimeout(
-        transport.describe(), seconds, stderr=getattr(transport, "stderr", ""), noise=connection.noise
-    )
+    return StartTimeout(transport.describe(), seconds, stderr=getattr(transport, "stderr", ""), noise=connection.noise)
 
 
 def _method_id(method: AuthMethod) -> str:

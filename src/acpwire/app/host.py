@@ -84,13 +84,13 @@ class Host:
         self._builtin: Mapping[str, Handler] = agent.routes.builtin
         self._sessions: dict[str, HostedSession] = {}
         routes = agent.routes
-        requests = {method: partial(self._serve, handler) for method, handler in routes.requests.items()}
+        requests = {method: partial(self._tap, handler) for method, handler in routes.requests.items()}
         self.connection = Connection(
             transport,
             side="agent",
-            handlers={m.INITIALIZE: self._initialize, **requests, **self._handlers()},
+            handlers={m.INITIALIZE: self._initialize, **self._handlers()},
             notifications={name: partial(self._serve, handler) for name, handler in routes.notifications.items()},
-            taps=self._taps(),
+            taps={**requests, **self._taps()},
             options=options,
         )
         self.client = ConnectedClient(self.connection)
@@ -140,6 +140,9 @@ class Host:
             capabilities=self._agent.capabilities,
             auth_methods=self._agent.auth_methods,
         )
+
+    def _tap(self, handler: Handler, params: Any, context: Context) -> Call:  # Any: an extension's own JSON
+        return partial(handler, params, AgentContext(context, self.client))
 
     async def _serve(self, handler: Handler, params: Any, context: Context) -> Any:  # Any: the method's own
         return await handler(params, AgentContext(context, self.client))

@@ -203,7 +203,8 @@ class PromptTurn:
     def _begin(self) -> None:
         if self._request is not None:
             raise LocalProtocolError("a turn runs once")
-        self.session.entry.observe(self._observe)
+        self.session.entry.observe(self._put)
+        self.session.entry.watch(self._watch, _TELLING)
         self._mailbox.wake = self._wake
         self._request = asyncio.get_running_loop().create_task(self._ask(), name="acpwire prompt")
         self._link.turns.add(self)
@@ -222,9 +223,8 @@ class PromptTurn:
         self._finish()
         return None
 
-    def _observe(self, update: SessionUpdate | Unknown, size: int) -> None:
-        self._put(update, size)
-        if type(update) in _TELLING and self._end.see(update):
+    def _watch(self, update: SessionUpdate | Unknown) -> None:
+        if self._end.see(update):
             self._finish()
 
     def _see_response(self, response: PromptResponse) -> None:
@@ -238,7 +238,8 @@ class PromptTurn:
             self._finish()
 
     def _finish(self) -> None:
-        self.session.entry.unobserve(self._observe)
+        self.session.entry.unobserve(self._put)
+        self.session.entry.unwatch(self._watch)
         self._link.turns.discard(self)
         self._ended.set()
         self._wake()

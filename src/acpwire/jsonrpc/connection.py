@@ -44,7 +44,7 @@ from .events import (
 )
 from .frames import Finite, check_finite
 from .handlers import Handlers, OnOverrun
-from .lanes import SCOPES, Call, Lane, Limits, Mailbox, Notice, Scope, Scopes, Serving, begin_waiting, end_waiting
+from .lanes import SCOPES, Call, Lane, Limits, Mailbox, Scope, Scopes, Serving, begin_waiting, end_waiting
 from .messages import RequestId
 from .peer import Peer
 from .replies import CANCELLED, Replies
@@ -177,7 +177,16 @@ class _Runner:
             while lane.items:
                 item = lane.take()
                 if type(item) is tuple:
-                    await self._run_notice(lane, item)
+                    lane.running = item
+                    try:
+                        await item[0]()
+                    except asyncio.CancelledError as error:
+                        if _being_cancelled():
+                            raise
+                        self._replies.report(item[2], error)
+                    except Exception as error:  # noqa: BLE001 - the boundary of notification handlers (ERR-10)
+                        self._replies.report(item[2], error)
+                    lane.running = None
                     if scope.used:
                         scope.end()
                         scope = handlers.begin(lane)
@@ -191,18 +200,6 @@ class _Runner:
                     cast("Answer[object]", item).resolve()
         finally:
             handlers.close_lane(lane)
-
-    async def _run_notice(self, lane: Lane, notice: Notice) -> None:
-        lane.running = notice
-        try:
-            await notice[0]()
-        except asyncio.CancelledError as error:
-            if _being_cancelled():
-                raise
-            self._replies.report(notice[2], error)
-        except Exception as error:  # noqa: BLE001 - the boundary of notification handlers (ERR-10)
-            self._replies.report(notice[2], error)
-        lane.running = None
 
     async def _run_request(self, serving: Serving) -> None:
         backlog = self.handlers.backlog
@@ -277,7 +274,6 @@ class Connection:
         self._closer: asyncio.Task[None] | None = None
         self._look_again: asyncio.Future[None] | None = None
         self._on: dict[type[Event], Callable[[Any], None]] = {  # Any: each takes its own event
-            NotificationReceived: self._on_notification,
             RequestReceived: self._on_request,
             ResponseReceived: self._on_response,
             CancelReceived: self._on_cancel,
@@ -411,9 +407,10 @@ class Connection:
     def _leave(self, call: Answer[_T]) -> None:
         """The caller goes on, with an outcome or because it was cancelled."""
         if self._calls.pop(call.id, None) is not None:
-            self._peer.cancel_request(call.id)
-            self._peer.forget(call.id)
-            self._writer.wake()
+            if self._peer.awaits(call.id):  # else its response was read, and waits for a pause to end
+                self._peer.cancel_request(call.id)
+                self._peer.forget(call.id)
+                self._writer.wake()
         elif call.held is not None:
             call.held.items.remove(call)
             call.resolve()
@@ -443,17 +440,26 @@ class Connection:
     async def _read_frames(self) -> None:
         peer, backlog, receive = self._peer, self._backlog, self._transport.receive
         soft_calls, soft_bytes = backlog.soft_calls, backlog.soft_bytes
-        writer, on, take_in = self._writer, self._on, peer.receive_frame
+        writer, on = self._writer, self._on
+        tap, lane_of, hear = self._tap, self._lane_of, self._handlers.hear
         while True:
             frames = await receive()
             if not frames:
                 return
-            for frame in frames:
-                if writer.trace is not None:
+            if writer.trace is not None:
+                for frame in frames:
                     writer.trace("<", frame if isinstance(frame, bytes) else frame.head)
-                take_in(frame)
+            peer.receive_frames(frames)
             for event in peer.events_received():
-                on[type(event)](event)
+                if type(event) is NotificationReceived:  # nearly all are: no more calls for one than it takes
+                    try:
+                        call = tap(event)
+                        if call is not None:
+                            hear(call, event, lane_of(event))
+                    except Exception as error:  # noqa: BLE001 - a boundary: no message ends the connection (ERR-10)
+                        self._replies.ignore(event, error)
+                else:
+                    on[type(event)](event)
                 if backlog.calls > soft_calls or backlog.bytes > soft_bytes:
                     await self._hold()
             if peer.outgoing_size:
@@ -487,14 +493,6 @@ class Connection:
         if self._backlog.low:
             self._patience_lost = False
             self._backlog.resume = None
-
-    def _on_notification(self, event: NotificationReceived) -> None:
-        try:
-            call = self._tap(event)
-            if call is not None:
-                self._handlers.hear(call, event, self._lane_of(event))
-        except Exception as error:  # noqa: BLE001 - a boundary: no message ends the connection (ERR-10)
-            self._replies.ignore(event, error)
 
     def _on_request(self, event: RequestReceived) -> None:
         try:

@@ -17,6 +17,7 @@ had come alone, and the answers to them go out in one array when the last is the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from struct import Struct as Layout
 from typing import Final
 
@@ -164,6 +165,10 @@ class Peer:
             oldest = next(iter(self._forgotten))
             del self._forgotten[oldest], self._sent[oldest]
 
+    def awaits(self, request_id: RequestId) -> bool:
+        """Whether the response to a request of ours is still to come."""
+        return request_id in self._sent
+
     def respond(self, request_id: RequestId, result: object) -> None:
         """Answer a request of the other side with success (RPC-16, RPC-21).
 
@@ -191,24 +196,35 @@ class Peer:
 
     def receive_frame(self, frame: Frame) -> None:
         """Take in one frame. Never raises: see `events_received` and `frames_to_send` for what follows from it."""
-        if self._state != "open":
-            self._drop("a frame after the end", b"")
-            return
-        if isinstance(frame, Oversized):
-            self._receive_oversized(frame)
-            return
-        try:  # the same as `_receive_one`, and the most frequent end of it, without the calls
-            if not frame.isascii():
-                frame.decode()
-            message = _decode_envelope(frame)
-        except _UNREADABLE:
-            self._receive_odd(frame, None)
-            return
-        method, params = message.method, message.params
-        if message.id is UNSET and method is not UNSET and _first_byte(params) == _OBJECT and method != CANCEL_REQUEST:
-            self._events.append(NotificationReceived(method, params, len(frame)))
-        else:
-            self._receive_message(message, frame, None)
+        self.receive_frames((frame,))
+
+    def receive_frames(self, frames: Sequence[Frame]) -> None:
+        """Take in frames, in order, as `receive_frame` does each."""
+        append = self._events.append
+        for frame in frames:
+            if self._state != "open":
+                self._drop("a frame after the end", b"")
+                continue
+            if isinstance(frame, Oversized):
+                self._receive_oversized(frame)
+                continue
+            try:  # the same as `_receive_one`, and the most frequent end of it, without the calls
+                if not frame.isascii():
+                    frame.decode()
+                message = _decode_envelope(frame)
+            except _UNREADABLE:
+                self._receive_odd(frame, None)
+                continue
+            method, params = message.method, message.params
+            if (
+                message.id is UNSET
+                and method is not UNSET
+                and _first_byte(params) == _OBJECT
+                and method != CANCEL_REQUEST
+            ):
+                append(NotificationReceived(method, params, len(frame)))
+            else:
+                self._receive_message(message, frame, None)
 
     def events_received(self) -> list[Event]:
         """What the frames meant, in wire order; each event is returned once."""

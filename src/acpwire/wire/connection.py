@@ -105,7 +105,8 @@ class Connection(Calls):
         if side == "agent" and INITIALIZE in handlers:
             self._requests[INITIALIZE] = partial(self._route_initialize, handlers[INITIALIZE])
         else:
-            self._notifications[SESSION_UPDATE] = self._route_update(handlers.get(SESSION_UPDATE))
+            route = self._route_update(handlers.get(SESSION_UPDATE), taps.get(SESSION_UPDATE))
+            self._notifications[SESSION_UPDATE] = route
 
     # -- life ---------------------------------------------------------------------------------------------
 
@@ -229,12 +230,12 @@ class Connection(Calls):
     # -- what is received ---------------------------------------------------------------------------------
 
     def _tap(self, event: RequestReceived | NotificationReceived) -> Call | None:
-        self._lane = None
         if type(event) is NotificationReceived:
             hear = self._notifications.get(event.method)
-            if hear is None or not (self.open or (self.gate is not None and self.gate.selected is not None)):
-                return None
-            return hear(event)
+            if hear is not None and (self.open or (self.gate is not None and self.gate.selected is not None)):
+                return hear(event)
+            return None
+        self._lane = None
         serve = self._requests.get(event.method)
         if event.method != INITIALIZE:
             self._admit(event.method)
@@ -304,7 +305,7 @@ class Connection(Calls):
             gate.end(selected)
         return result
 
-    def _route_update(self, handler: Handler | None) -> Callable[[NotificationReceived], Call | None]:
+    def _route_update(self, handler: Handler | None, tap: Tap | None) -> Callable[[NotificationReceived], Call | None]:
         """The route of `session/update`, the hottest there is: no work that this one message does not need."""
         decode = decoder(UpdateSessionNotification, self._report_repairs(SESSION_UPDATE))
         entries = self.sessions.entries
@@ -315,9 +316,14 @@ class Connection(Calls):
             params = decode(event.params)
             self._lane = session_id = params.session_id
             entry = entries.get(session_id) or entry_of(session_id)
-            entry.state.apply(params.update)
+            update = params.update
+            entry.state.apply(update)
             for observe in entry.observers:
-                observe(params.update, event.size)
+                observe(update, event.size)
+            if entry.watchers and type(update) in entry.watchers:
+                entry.tell(update)
+            if tap is not None:
+                return tap(params, context)
             return None if handler is None else partial(handler, params, context)
 
         return receive

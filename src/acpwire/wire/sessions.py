@@ -6,33 +6,52 @@ that nobody here created or resumed is unclaimed; only so many of those are kept
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from .. import state
 from ..protocol.open import Unknown
 from ..protocol.v2.update import SessionUpdate
 
-__all__ = ["Observer", "SessionEntry", "Sessions"]
+__all__ = ["Observer", "SessionEntry", "Sessions", "Watcher"]
 
 Observer: TypeAlias = "Callable[[SessionUpdate | Unknown, int], None]"
 """Shown each update of a session when it is read, in wire order, with the size of its frame in bytes."""
+
+Watcher: TypeAlias = "Callable[[SessionUpdate | Unknown], None]"
+"""Told of the updates of some types when they are read, after the observers."""
 
 
 class SessionEntry:
     """One session: what it shows, and who is watching."""
 
-    __slots__ = ("claimed", "observers", "state")
+    __slots__ = ("claimed", "observers", "state", "watchers")
 
     def __init__(self, session_id: str) -> None:
         self.state = state.SessionState(session_id)
         self.observers: tuple[Observer, ...] = ()
+        self.watchers: dict[type, tuple[Watcher, ...]] = {}
         self.claimed = False
         """Whether it was created or resumed on this connection."""
 
     def observe(self, observer: Observer) -> None:
         """Show `observer` each update from the next one on."""
         self.observers = (*self.observers, observer)
+
+    def watch(self, watcher: Watcher, kinds: Iterable[type]) -> None:
+        """Tell `watcher` of each update of these types from the next one on; the frequent types cost it nothing."""
+        for kind in kinds:
+            self.watchers[kind] = (*self.watchers.get(kind, ()), watcher)
+
+    def tell(self, update: SessionUpdate | Unknown) -> None:
+        """Tell the watchers of an update's type."""
+        for watcher in self.watchers[type(update)]:
+            watcher(update)
+
+    def unwatch(self, watcher: Watcher) -> None:
+        """Tell it no more; unknown ones are ignored."""
+        left = {kind: tuple(one for one in told if one != watcher) for kind, told in self.watchers.items()}
+        self.watchers = {kind: told for kind, told in left.items() if told}
 
     def unobserve(self, observer: Observer) -> None:
         """Show it no more; unknown ones are ignored."""
