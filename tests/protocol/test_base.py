@@ -89,6 +89,13 @@ def test_a_tag_belongs_to_one_update():
     assert len(tags) == len(set(tags))
 
 
+def test_what_is_exported_has_a_tag_of_the_protocol():
+    """A parent of several arms would be written with its own name as the tag; it is no type that anybody can make."""
+    exported = {name for module in MODULES for name in getattr(module, "__all__", ())}
+    tags = [kind.__struct_config__.tag for kind in WIRE if kind.__name__ in exported]
+    assert [tag for tag in tags if tag is not None and tag != tag.lower()] == []
+
+
 # -- values of every type ---------------------------------------------------------------------------------------
 
 names = st.text(max_size=4)

@@ -14,8 +14,9 @@ A stored record has the type of its upserts, so an explicit `null` stays distinc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from operator import attrgetter
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 from msgspec import UNSET, Struct, structs
@@ -50,11 +51,11 @@ def apply(stored: _R, update: Struct) -> _R:
     shape = _shape(type(stored))
     if shape.key:
         _same_entity(stored, update, shape.key)
-    changes: dict[str, object] = {}
-    for name in shape.patches:
-        value = getattr(update, name)
-        if value is not UNSET:
-            changes[name] = value if type(value) in SCALARS else owned(value)
+    changes: dict[str, object] = {
+        name: value if type(value) in SCALARS else owned(value)
+        for name, value in zip(shape.patches, shape.read(update), strict=True)
+        if value is not UNSET
+    }
     for name in shape.snapshots:
         changes[name] = owned(getattr(update, name))
     if shape.has_meta:
@@ -138,6 +139,8 @@ class _Shape(NamedTuple):
     patches: tuple[str, ...]
     snapshots: tuple[str, ...]
     has_meta: bool
+    read: Callable[[Struct], tuple[object, ...]]
+    """All patch fields of a record at once."""
 
 
 class _HasMeta(Protocol):
@@ -150,11 +153,13 @@ def _shape(kind: type[Struct]) -> _Shape:
     required = [field.name for field in fields if field.required]
     patches = [field.name for field in fields if field.default is UNSET]
     snapshots = [field.name for field in fields if not field.required and field.default is not UNSET]
+    names = tuple(name for name in patches if name != "meta")
     return _Shape(
         key=tuple(required[:1]),
-        patches=tuple(name for name in patches if name != "meta"),
+        patches=names,
         snapshots=(*required[1:], *snapshots),
         has_meta="meta" in patches,
+        read=attrgetter(*names) if len(names) > 1 else lambda record: tuple([getattr(record, one) for one in names]),
     )
 
 

@@ -9,8 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from functools import cache
-from operator import attrgetter, is_
-from typing import Any, Final, TypeAlias, TypeVar, cast
+from types import UnionType
+from typing import (
+    Any,
+    Final,
+    Literal,
+    NewType,
+    TypeAlias,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from msgspec import Struct, UnsetType
 from msgspec.structs import replace
@@ -76,26 +88,32 @@ def same(one: object, other: object) -> bool:
 
 
 def _owned_tuple(value: Any) -> Any:  # Any: a tuple
-    copies: tuple[object, ...] = tuple([owned(item) for item in value])
-    return value if all(map(is_, copies, value)) else copies
+    for item in value:
+        if type(item) not in SCALARS and owned(item) is not item:
+            return tuple([owned(one) for one in value])
+    return value
 
 
 @cache
-def _fields_of(kind: type[Struct]) -> Callable[[Struct], tuple[object, ...]]:
-    names = kind.__struct_fields__
-    if len(names) > 1:
-        return attrgetter(*names)
-    return lambda value: tuple([getattr(value, name) for name in names])
+def _fields_that_may_change(kind: type[Struct]) -> tuple[str, ...]:
+    """The fields of a struct whose type allows something that can be changed, directly or further in."""
+    hints = get_type_hints(kind, include_extras=False)
+    return tuple(name for name in kind.__struct_fields__ if not _is_unchanging(hints[name]))
+
+
+def _is_unchanging(hint: object) -> bool:
+    if get_origin(hint) is Literal or isinstance(hint, NewType):
+        return True
+    arms = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    return all(arm in SCALARS or (isinstance(arm, NewType) or get_origin(arm) is Literal) for arm in arms)
 
 
 def _owned_struct(value: Any) -> Any:  # Any: a struct, and one of its type
     kind: type[Struct] = type(value)
-    fields = _fields_of(kind)(value)
-    if _only_scalars(map(type, fields)) and kind.__struct_config__.frozen:
-        return value
     changes: dict[str, object] = {}
-    for name, held in zip(kind.__struct_fields__, fields, strict=True):
-        if type(held) not in SCALARS:
+    for name in _fields_that_may_change(kind):
+        held: object = getattr(value, name)
+        if held is not None and type(held) not in SCALARS:
             its_own = owned(held)
             if its_own is not held:
                 changes[name] = its_own

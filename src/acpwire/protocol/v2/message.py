@@ -5,6 +5,8 @@ Ids are unique among messages of one type in a session; equal ids of different t
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from msgspec import UNSET
 
 from ..base import Update, Upsert
@@ -23,7 +25,7 @@ __all__ = [
 ]
 
 
-class ContentChunk(Update, frozen=True, kw_only=True):
+class _Chunk(Update, frozen=True, kw_only=True):
     """One block more of a message; its `_meta` is about the chunk alone (MSG-14)."""
 
     message_id: MessageId
@@ -32,16 +34,20 @@ class ContentChunk(Update, frozen=True, kw_only=True):
     """The block."""
 
 
-class UserMessageChunk(ContentChunk, frozen=True, kw_only=True, tag="user_message_chunk"):
+class UserMessageChunk(_Chunk, frozen=True, kw_only=True, tag="user_message_chunk"):
     """Appends to a message of the user."""
 
 
-class AgentMessageChunk(ContentChunk, frozen=True, kw_only=True, tag="agent_message_chunk"):
+class AgentMessageChunk(_Chunk, frozen=True, kw_only=True, tag="agent_message_chunk"):
     """Appends to a message of the agent."""
 
 
-class AgentThoughtChunk(ContentChunk, frozen=True, kw_only=True, tag="agent_thought_chunk"):
+class AgentThoughtChunk(_Chunk, frozen=True, kw_only=True, tag="agent_thought_chunk"):
     """Appends to a thought of the agent."""
+
+
+ContentChunk: TypeAlias = UserMessageChunk | AgentMessageChunk | AgentThoughtChunk
+"""One block more of a message, whosever it is (MSG-11)."""
 
 
 class UserMessage(Upsert, frozen=True, kw_only=True, tag="user_message"):
