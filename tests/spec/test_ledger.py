@@ -23,9 +23,14 @@ KNOWN = {row["id"] for row in ROWS}
 
 
 def named(text: str) -> Iterator[tuple[int, list[str]]]:
-    """The line of each `req` marker in a module, and the ids it has; what is no plain string stands as its source."""
+    """The line of each `req` marker in a module, and the ids it has; what is no plain string stands as its source.
+
+    Ids that come out of a case file (`*case["rules"]`) are seen when the tests are collected: see below.
+    """
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("mark.req"):
+            if any(isinstance(value, ast.Starred) for value in node.args):
+                continue
             yield (
                 node.lineno,
                 [value.value if isinstance(value, ast.Constant) else ast.unparse(value) for value in node.args],
@@ -60,10 +65,11 @@ def test_every_requirement_that_a_test_names_exists():
     assert not found, "\n".join(found)
 
 
-def test_no_test_of_this_run_names_more_than_three(request):
+def test_no_test_of_this_run_names_more_than_three_or_one_that_is_not_there(request):
     for item in request.session.items:
         ids = {identifier for marker in item.iter_markers("req") for identifier in marker.args}
         assert len(ids) <= MAX_IDS, item.nodeid
+        assert ids <= KNOWN, (item.nodeid, ids - KNOWN)
 
 
 @pytest.mark.parametrize(

@@ -159,8 +159,17 @@ def _shape(kind: type[Struct]) -> _Shape:
         patches=names,
         snapshots=(*required[1:], *snapshots),
         has_meta="meta" in patches,
-        read=attrgetter(*names) if len(names) > 1 else lambda record: tuple([getattr(record, one) for one in names]),
+        read=_reader(names),
     )
+
+
+def _reader(names: tuple[str, ...]) -> Callable[[Struct], tuple[object, ...]]:
+    """Reads all these fields at once; `attrgetter` of one name alone would give no tuple."""
+
+    def read(record: Struct) -> tuple[object, ...]:
+        return tuple([getattr(record, name) for name in names])
+
+    return attrgetter(*names) if len(names) > 1 else read
 
 
 def _same_entity(one: Struct, other: Struct, key: tuple[str, ...]) -> None:

@@ -109,7 +109,7 @@ def _is_unchanging(hint: object) -> bool:
 
 
 def _owned_struct(value: Any) -> Any:  # Any: a struct, and one of its type
-    kind: type[Struct] = type(value)
+    kind = cast("type[Struct]", type(value))
     changes: dict[str, object] = {}
     for name in _fields_that_may_change(kind):
         held: object = getattr(value, name)
