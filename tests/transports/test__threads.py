@@ -61,7 +61,7 @@ async def test_a_paused_reader_holds_one_chunk_back() -> None:
     reader, recorder, write_fd = reading()
     reader.pause()
     os.write(write_fd, b"abc")
-    while reader._held is None:  # noqa: ASYNC110 - the thread has no event to tell of it
+    while reader._held is None:
         await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert not recorder.data
