@@ -409,7 +409,9 @@ BAD_WELCOMES = [
         {"result": {"protocolVersion": 1, "agentCapabilities": {}}}, "not ACP version 2", id="a body of version 1"
     ),
     pytest.param(
-        {"result": {"protocolVersion": 2, "agentCapabilities": {}}}, "not ACP version 2", id="version 2 with such a body"
+        {"result": {"protocolVersion": 2, "agentCapabilities": {}}},
+        "not ACP version 2",
+        id="version 2 with such a body",
     ),
     pytest.param(
         {"result": {"protocolVersion": 3, "info": {"name": "a", "version": "1"}}},

@@ -191,7 +191,9 @@ async def test_6a_state_is_applied_as_it_is_read_and_not_when_a_handler_comes_to
 async def test_updates_before_the_response_that_names_their_session_are_kept() -> None:
     async with a_connection() as (connection, other):
         calling = asyncio.create_task(
-            connection.session_new(NewSessionRequest(cwd="/"), on_result=lambda new: connection.sessions.claim(new.session_id))
+            connection.session_new(
+                NewSessionRequest(cwd="/"), on_result=lambda new: connection.sessions.claim(new.session_id)
+            )
         )
         new = await other.receive()
         await other.send(
