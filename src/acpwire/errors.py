@@ -280,7 +280,7 @@ def _shorten(value: object) -> str:
 
 
 def _tails(stderr: str, noise: str) -> str:
-    parts = []
+    parts: list[str] = []
     if noise:
         parts.append(f"; on stdout, not JSON: {_last_line(noise)}")
     if stderr:
