@@ -51,6 +51,19 @@ def test_a_malformed_response_is_the_other_sides_fault() -> None:
     assert isinstance(future.exception(), RemoteProtocolError)
 
 
+def test_going_on_ends_the_timer_of_a_held_answer() -> None:
+    class Timer:
+        cancelled = False
+
+        def cancel(self) -> None:
+            self.cancelled = True
+
+    answer, _ = make()
+    answer.timer = Timer()
+    answer.resolve()
+    assert answer.timer.cancelled
+
+
 def test_a_caller_that_gave_up_is_left_alone() -> None:
     answer, future = make()
     future.cancel()

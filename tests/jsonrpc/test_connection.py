@@ -6,6 +6,7 @@ The other side is played by the test, with raw frames. Nothing sleeps to wait: e
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import sys
@@ -519,6 +520,7 @@ async def test_6e_a_response_held_by_what_cannot_be_seen_is_delivered_late_and_l
         (record,) = [record for record in caplog.records if record.levelno == logging.ERROR]
         for named in ("handle_that_waits", "`n`", "`outside`", "id 1"):
             assert named in record.getMessage()
+        assert all(not lane.items for lane in link.connection._handlers.lanes.values())
 
 
 # -- limits -------------------------------------------------------------------------------------------------------
@@ -626,6 +628,29 @@ async def test_7_reading_does_not_pause_while_requests_wait_for_handlers_that_wa
             assert nested["method"] == "nested"
             await link.write({"id": nested["id"], "result": 1})
             assert (await link.read())["result"] == 1
+
+
+async def test_7_a_pause_ends_when_a_request_begins_to_wait_for_a_handler_that_waits_for_the_other_side() -> None:
+    async with linked(limits=Limits(soft_calls=2, max_requests=1, order_patience=PATIENCE * 2)) as link:
+        first, second = Gate(), Gate()
+
+        async def handle(_params: dict[str, Any]) -> object:
+            return await link.connection.request("nested", None, decode=plain)
+
+        link.handlers = {"r": handle, "first": first, "second": second}
+        await link.write({"id": "r1", "method": "r"})
+        nested = await link.read()
+        await link.write(
+            note(0, "a", "first"),
+            {"id": "r2", "method": "r", "params": {"lane": "a"}},
+            *(note(number, "b", "second") for number in range(4)),
+            {"id": nested["id"], "result": "read"},
+        )
+        await soon(first.begun.wait())
+        await turns()
+        first.open.set()
+        assert (await link.read())["id"] == "r1"
+        second.open.set()
 
 
 async def test_7_reading_does_not_pause_while_the_reader_of_a_mailbox_waits_for_the_other_side() -> None:
@@ -905,6 +930,23 @@ async def test_cancelling_the_caller_sends_a_cancellation_and_drops_the_late_ans
         await link.write({"id": sent["id"], "result": {}})
         await link.read_up()
         assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+async def test_an_error_response_that_comes_as_its_caller_is_cancelled_is_not_reported_as_lost() -> None:
+    complaints: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: complaints.append(context))
+    async with linked() as link:
+        cancelled: list[bool] = []
+        calls = [link.request()]
+        link.on_tap = lambda _method, _params: cancelled.append(calls[0].cancel())
+        await link.read()
+        await link.write({"id": 1, "error": {"code": 1, "message": "m"}}, note(0))
+        with pytest.raises(asyncio.CancelledError):
+            await soon(calls[0])
+        assert cancelled == [True]
+        calls.clear()
+        gc.collect()
+    assert complaints == []
 
 
 @pytest.mark.req("CANC-04", "ERR-09")
@@ -1293,6 +1335,52 @@ async def test_a_handler_may_close_its_own_connection(kind: str) -> None:
         await link.write(note(0, "a", "m") if kind == "notification" else {"id": 1, **note(0, "a", "m")})
         await soon(done.wait())
         assert transport.closed == 1
+
+
+async def test_a_handler_that_closes_and_then_waits_for_a_call_held_by_its_lane_does_not_deadlock() -> None:
+    async with linked(limits=Limits(close_patience=PATIENCE * 2, order_patience=PATIENCE * 2)) as link:
+        call = link.request("outside", lane="a")
+        read, done = asyncio.Event(), asyncio.Event()
+
+        async def handle(_params: dict[str, Any]) -> None:
+            await read.wait()
+            await link.connection.aclose()
+            await asyncio.wait([call])
+            done.set()
+
+        link.handlers["n"] = handle
+        await link.read()
+        await link.write(note(0, "a"), {"id": 1, "result": "held"})
+        await link.read_up()
+        assert not call.done()
+        read.set()
+        await soon(done.wait())
+        assert await call == "held"
+
+
+async def test_closing_does_not_cancel_a_handler_a_second_time() -> None:
+    async with linked() as link:
+        cleaned, cleaning = asyncio.Event(), asyncio.Event()
+        go = asyncio.Event()
+
+        async def handle(_params: dict[str, Any]) -> object:
+            try:
+                cleaning.set()
+                await asyncio.Event().wait()
+            finally:
+                await go.wait()
+                cleaned.set()
+
+        link.handlers["r"] = handle
+        await link.write({"id": 1, "method": "r"})
+        await soon(cleaning.wait())
+        await link.write({"method": "$/cancel_request", "params": {"requestId": 1}})
+        await link.read_up()
+        closing = asyncio.ensure_future(link.connection.aclose())
+        await turns()
+        go.set()
+        await soon(closing)
+        assert cleaned.is_set()
 
 
 async def test_a_handler_may_close_what_is_closing() -> None:

@@ -51,6 +51,7 @@ class Stage:
             lambda serving: self.start(self.requests, serving),
         )
         self.next_id = 0
+        self.call: Any = call
 
     def start(self, tasks: list[Task], of: Lane | Serving) -> Task:
         tasks.append(Task(of))
@@ -62,7 +63,7 @@ class Stage:
     def request(self, key: object = "a", size: int = 1) -> int:
         self.next_id += 1
         self.peer.receive_frame(b'{"jsonrpc":"2.0","id":%d,"method":"m"}' % self.next_id)
-        self.handlers.serve(call, RequestReceived(self.next_id, "m", Raw(b"{}"), size), key)
+        self.handlers.serve(self.call, RequestReceived(self.next_id, "m", Raw(b"{}"), size), key)
         return self.next_id
 
     def run(self, lane: Lane) -> None:
@@ -142,6 +143,40 @@ def test_a_request_whose_task_has_not_begun_is_answered_for_it_and_frees_its_slo
     assert stage.requests[0].cancelled
     assert isinstance(stage.requests[1].of, Serving)
     assert stage.requests[1].of.id == second
+
+
+class Withdrawable:
+    """A call with an end of its own for a request that was withdrawn before it began."""
+
+    async def __call__(self) -> None: ...
+
+    async def withdrawn(self) -> None: ...
+
+
+@pytest.mark.req("CANC-04", "CANC-10")
+def test_a_call_with_an_answer_for_that_runs_it_when_its_request_is_cancelled_before_it_began() -> None:
+    stage = Stage(max_requests=1)
+    stage.call = Withdrawable()
+    stage.notify("a")
+    in_lane, not_begun, waiting = stage.request("a"), stage.request("b"), stage.request("b")
+    for request in (in_lane, not_begun, waiting):
+        stage.handlers.cancel(request)
+    started = [task.of for task in stage.requests if isinstance(task.of, Serving)]
+    assert sorted(str(serving.id) for serving in started) == ["1", "2", "3"]
+    assert {serving.call for serving in started} == {stage.call.withdrawn}
+    assert not any(task.cancelled for task in stage.requests)
+    assert (stage.answers(), stage.handlers.backlog.calls) == ({}, 1)
+
+
+def test_such_a_call_runs_also_when_its_lane_was_stopped() -> None:
+    stage = Stage()
+    stage.call = Withdrawable()
+    stage.notify("a")
+    stage.request("a")
+    stage.handlers.close_lane(stage.handlers.lanes["a"])
+    (task,) = stage.requests
+    assert isinstance(task.of, Serving)
+    assert task.of.call == stage.call.withdrawn
 
 
 def test_an_overrun_refuses_the_requests_in_the_queue_and_tells() -> None:
@@ -224,6 +259,8 @@ def test_closing_stops_all_requests_but_the_one_that_closes() -> None:
     assert [task.cancelled for task in stage.requests] == [False, True]
     assert stage.answers() == {queued: -32800}
     assert [task.of.id for task in stage.handlers.tasks()] == [running]
+    stage.requests[1].ended = True
+    assert stage.handlers.tasks() == []
     assert closing == 1
 
 

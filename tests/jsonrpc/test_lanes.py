@@ -266,6 +266,12 @@ def test_whoever_waits_for_an_empty_mailbox_inside_a_handler_waits_for_the_other
     assert handler not in backlog.waiting
     mailbox.take()
     assert handler in backlog.waiting
+    mailbox.put("b", 1)
+    mailbox.overrun()
+    assert handler not in backlog.waiting
+    with pytest.raises(Overrun):
+        mailbox.take()
+    assert handler in backlog.waiting
     mailbox.leave(token)
     assert handler not in backlog.waiting
     SCOPES.reset(outer)

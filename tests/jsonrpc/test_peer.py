@@ -456,6 +456,17 @@ def test_forgotten_requests_do_not_pile_up() -> None:
     assert receive(peer, '{"jsonrpc":"2.0","id":3000,"result":{}}') == []
 
 
+def test_a_forgotten_request_with_a_malformed_response_is_remembered_no_more() -> None:
+    peer = Peer()
+    peer.forget(peer.send_request("m"))
+    (event,) = receive(peer, '{"jsonrpc":"2.0","id":1,"result":1,"error":1}')
+    assert isinstance(event, Malformed)
+    assert event.fails is None
+    for _ in range(1500):
+        peer.forget(peer.send_request("m"))
+    assert len(peer._sent) == len(peer._forgotten) == 1024
+
+
 @pytest.mark.req("CANC-02", "CANC-04", "CANC-05")
 def test_a_cancellation_is_told_once_and_only_for_a_request_of_the_sender_that_runs() -> None:
     peer = Peer()

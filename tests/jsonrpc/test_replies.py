@@ -91,12 +91,13 @@ def test_error_data_that_cannot_be_sent_is_still_answered() -> None:
     assert answer_of(peer)["error"] == {"code": -32603, "message": "Internal error"}
 
 
-def test_a_closed_peer_is_answered_nothing() -> None:
+def test_a_closed_peer_is_answered_nothing(caplog: pytest.LogCaptureFixture) -> None:
     peer, replies, serving = make()
     peer.close()
     replies.succeed(serving, {})
     replies.fail(serving, RequestError(7, "m"))
     assert peer.frames_to_send() == []
+    assert caplog.records == []
 
 
 @pytest.mark.req("ERR-10", "RPC-03", "RPC-36")

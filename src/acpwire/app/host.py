@@ -108,7 +108,7 @@ class Host:
     def _handlers(self) -> dict[str, Handler]:
         simple = {m.AUTH_LOGIN: "login", m.AUTH_LOGOUT: "logout", m.SESSION_SET_CONFIG_OPTION: "set_config_option"}
         handlers: dict[str, Handler] = {
-            method: partial(self._serve_or_empty, m.BY_NAME["agent", method].result, self._builtin[name])
+            method: partial(self._serve, self._builtin[name])
             for method, name in {**simple, m.SESSION_DELETE: "delete_session"}.items()
             if name in self._builtin
         }
@@ -146,16 +146,6 @@ class Host:
 
     async def _serve(self, handler: Handler, params: Any, context: Context) -> Any:  # Any: the method's own
         return await handler(params, AgentContext(context, self.client))
-
-    async def _serve_or_empty(
-        self,
-        result: Any,  # Any: the type of the method's result
-        handler: Handler,
-        params: Any,  # Any: the method's own
-        context: Context,
-    ) -> Any:  # Any: as above
-        answer = await handler(params, AgentContext(context, self.client))
-        return result() if answer is None else answer
 
     # -- sessions -----------------------------------------------------------------------------------------
 

@@ -52,7 +52,7 @@ class Routes:
     def add_extension(self, method: str, handler: Extension, table: dict[str, Handler]) -> Extension:
         """Register a handler of an extension method; names of ACP itself and double ones are refused (RPC-35)."""
         _check_signature(method, handler, 2)
-        if method.startswith("$/") or any((side, method) in BY_NAME for side in ("agent", "client", "both")):
+        if method.startswith("$/") or any(method == name for _, name in BY_NAME):
             raise LocalProtocolError(f"{method} belongs to the protocol and cannot be an extension (RPC-35)")
         if method in table:
             raise LocalProtocolError(f"there is a handler for {method} already")

@@ -69,6 +69,7 @@ _IN_A_ROW: Final = 64  # handlers that never wait still let others run, once in 
 _LAST_WORDS: Final = 0.25  # seconds for the end of a process to show, once writing to it failed
 _LINGER: Final = 1.0  # seconds for handlers to end once they are cancelled by closing
 _NOISE: Final = 4096  # characters that are kept
+_TOGETHER: Final = 16  # requests and answers read in one turn of the loop: with more, both sides work by turns
 
 
 def _describe(call: Call) -> str:
@@ -276,10 +277,10 @@ class Connection:
         self._on: dict[type[Event], Callable[[Any], None]] = {  # Any: each takes its own event
             RequestReceived: self._on_request,
             ResponseReceived: self._on_response,
-            CancelReceived: self._on_cancel,
+            CancelReceived: lambda event: self._handlers.cancel(event.id),
             Malformed: self._on_malformed,
             Noise: self._on_noise,
-            ErrorReceived: self._on_error,
+            ErrorReceived: self._replies.complain,
         }
 
     # -- life ---------------------------------------------------------------------------------------------
@@ -370,8 +371,6 @@ class Connection:
             if scopes:
                 end_waiting(scopes)
             self._leave(call)
-            if future.done() and not future.cancelled():
-                future.exception()  # a caller that was cancelled at the same time never fetched it
 
     async def notify(self, method: str, params: object) -> None:
         """Send a notification. Waits only while more than `write_high` bytes wait to be written.
@@ -442,6 +441,7 @@ class Connection:
         soft_calls, soft_bytes = backlog.soft_calls, backlog.soft_bytes
         writer, on = self._writer, self._on
         tap, lane_of, hear = self._tap, self._lane_of, self._handlers.hear
+        served = 0
         while True:
             frames = await receive()
             if not frames:
@@ -460,6 +460,11 @@ class Connection:
                         self._replies.ignore(event, error)
                 else:
                     on[type(event)](event)
+                    served += 1
+                    if served == _TOGETHER:
+                        served = 0
+                        writer.wake()
+                        await asyncio.sleep(0)
                 if backlog.calls > soft_calls or backlog.bytes > soft_bytes:
                     await self._hold()
             if peer.outgoing_size:
@@ -525,9 +530,6 @@ class Connection:
         lane.items.remove(call)
         call.resolve()
 
-    def _on_cancel(self, event: CancelReceived) -> None:
-        self._handlers.cancel(event.id)
-
     def _on_malformed(self, event: Malformed) -> None:
         _log.warning("%s: malformed message: %s", self.name, event.reason)
         call = self._calls.pop(event.fails, None)
@@ -538,9 +540,6 @@ class Connection:
     def _on_noise(self, event: Noise) -> None:
         self.noise = f"{self.noise}{event.text}\n"[-_NOISE:]
         _log.warning("%s: not a message: %r", self.name, event.text)
-
-    def _on_error(self, event: ErrorReceived) -> None:
-        _log.warning("%s could not read a message of ours: %s (%d)", self.name, event.error.message, event.error.code)
 
     # -- the end ------------------------------------------------------------------------------------------
 

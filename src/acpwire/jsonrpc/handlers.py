@@ -100,7 +100,7 @@ class Handlers:
 
     def admit(self, serving: Serving) -> None:
         """A request was reached in its lane: start it, or let it wait for a slot."""
-        if self._running < self._max and not self._slots.items:
+        if self._running < self._max:
             self._start(serving)
         else:
             serving.queue = self._slots
@@ -152,6 +152,7 @@ class Handlers:
             serving.call = withdrawn
             if serving.queue is not None:
                 serving.queue.withdraw(serving)
+            if serving.task is None:
                 self._start(serving)
             return
         # The handler never ran, so it cannot answer.

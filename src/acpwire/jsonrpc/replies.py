@@ -16,7 +16,7 @@ from ..errors import (
     RemoteProtocolError,
     RequestError,
 )
-from .events import NotificationReceived, RequestReceived
+from .events import ErrorReceived, NotificationReceived, RequestReceived
 from .lanes import Serving
 from .messages import RequestId
 from .peer import Peer
@@ -96,6 +96,10 @@ class Replies:
             _log.warning("%s: `%s` was refused: %s", self.name, event.method, error.message)
         else:
             _log.error("%s: `%s` could not be handled", self.name, event.method, exc_info=error)
+
+    def complain(self, event: ErrorReceived) -> None:
+        """The other side could not read a message of ours; nothing follows from that."""
+        _log.warning("%s could not read a message of ours: %s (%d)", self.name, event.error.message, event.error.code)
 
     def report(self, method: str, error: BaseException) -> None:
         """Log what a handler raised, with its traceback and without params."""

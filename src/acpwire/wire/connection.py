@@ -52,6 +52,8 @@ Tap: TypeAlias = Callable[[Any, Context], "Call | None"]  # Any: as above
 _T = TypeVar("_T")
 _log = logging.getLogger("acpwire.wire")
 _NULL = b"null"
+_BUILT_IN = frozenset(name for _, name in BY_NAME)
+_plain: Callable[[msgspec.Raw], Any] = decoder(object)  # Any: an extension's own JSON
 _EMPTY = msgspec.Raw(b"{}")
 
 
@@ -224,7 +226,7 @@ class Connection(Calls):
             self._validate(params)
 
     def _check_extension(self, method: str) -> None:
-        if method.startswith("$/") or any((side, method) in BY_NAME for side in ("agent", "client", "both")):
+        if method in _BUILT_IN or method.startswith("$/"):
             raise LocalProtocolError(f"{method} belongs to the protocol: use its typed call (RPC-35)")
 
     # -- what is received ---------------------------------------------------------------------------------
@@ -257,6 +259,8 @@ class Connection(Calls):
         if method is None and (_other(self.side), name) in BY_NAME:
             raise LocalProtocolError(f"{name} is not received by the {self.side} (RPC-34)")
         decode = _plain if method is None else decoder(method.params, self._report_repairs(name))
+        if method is not None and method.result is not None and not tapped:
+            serve = partial(_answer, cast(Handler, serve), method.result)
         route = partial(self._route, decode, serve, tapped)
         if method is not None and method.kind == "notification":
             self._notifications.setdefault(name, route)
@@ -345,6 +349,12 @@ def require(capabilities: msgspec.Struct, path: str, what: str) -> None:
             raise Unsupported(what, path)
 
 
+async def _answer(handler: Handler, result: type[msgspec.Struct], params: Any, context: Context) -> object:  # Any: each
+    """What a handler returns; nothing at all stands for the empty result that most methods have (RPC-21)."""
+    answer = await handler(params, context)
+    return result() if answer is None else answer
+
+
 def _other(side: Side) -> Side:
     return "client" if side == "agent" else "agent"
 
@@ -354,10 +364,6 @@ def _session_of(params: object) -> str | None:
         return getattr(params, "session_id", None)
     session_id: object = cast("dict[str, object]", params).get("sessionId") if isinstance(params, dict) else None
     return session_id if isinstance(session_id, str) else None
-
-
-def _plain(raw: msgspec.Raw) -> Any:  # Any: an extension's own JSON
-    return decoder(object)(raw)
 
 
 def _decode_result(decode: Callable[[msgspec.Raw], _T], raw: msgspec.Raw) -> _T:
