@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -52,6 +53,14 @@ def run_git(*arguments: str, cwd: object, text: str = "", status: int = 0) -> st
 def git_apply(diff, cwd) -> None:
     """The patch as it is: absolute paths, nothing stripped, and no repository."""
     run_git("apply", "-p0", "--unsafe-paths", "--whitespace=nowarn", "-", cwd=cwd, text=diff.patch.text)
+
+
+def git_apply_below(diff, cwd) -> None:
+    """The same for sections without `---` and `+++`: where only `diff --git` has a name, Git wants it relative.
+
+    Two parts of each path are stripped: the empty one before the first slash, and the folder in which Git runs.
+    """
+    run_git("apply", "-p2", "-", cwd=Path("/", cwd.parts[1]), text=diff.patch.text)
 
 
 def only(diff):
@@ -114,14 +123,11 @@ def test_git_applies_all_other_operations_on_any_path(tmp_path, name):
 
     old, new = "1\n2\n3\n4\n5\n6\n", "1\n2\n3\n4\n5\nsix\n"
     for kind in ("gone", "empty gone", "moved from", "changed from", "copied from"):
-        with open(file(kind), "w", newline="") as opened:
-            opened.write("" if kind == "empty gone" else old)
+        Path(file(kind)).write_text("" if kind == "empty gone" else old)
     diff = git_patch.make(
         [
             FileChange.add(file("added"), new),
-            FileChange.add(file("empty"), "", mode=EXECUTABLE),
             FileChange.delete(file("gone"), old),
-            FileChange.delete(file("empty gone"), ""),
             FileChange.move(file("moved from"), file("moved"), old),
             FileChange.move(file("changed from"), file("changed"), old, new),
             FileChange.copy(file("copied from"), file("copied"), old, new),
@@ -129,12 +135,14 @@ def test_git_applies_all_other_operations_on_any_path(tmp_path, name):
         ]
     )
     git_apply(diff, tmp_path)
+    empty = [FileChange.add(file("empty"), "", mode=EXECUTABLE), FileChange.delete(file("empty gone"), "")]
+    git_apply_below(git_patch.make(empty), tmp_path)
     there = {entry.name: entry for entry in tmp_path.iterdir()}
     expected = {"added": new, "empty": "", "moved": old, "changed": new, "copied from": old, "copied": new}
     assert {f"{kind} {name}" for kind in [*expected, "link"]} == set(there)
     assert all(there[f"{kind} {name}"].read_bytes() == text.encode() for kind, text in expected.items())
     assert os.access(file("empty"), os.X_OK)
-    assert os.readlink(file("link")) == "target"
+    assert Path(file("link")).readlink() == Path("target")
 
 
 @needs_git
@@ -142,9 +150,8 @@ def test_git_applies_binaries_when_they_are_wanted(tmp_path):
     path, fresh = tmp_path / "x.bin", tmp_path / "y.bin"
     old, new = bytes(range(256)), bytes(range(255, -1, -1)) * 3
     path.write_bytes(old)
-    git_apply(
-        git_patch.make([FileChange.modify(str(path), old, new), FileChange.add(str(fresh), old)], binary=True), tmp_path
-    )
+    changes = [FileChange.modify(str(path), old, new), FileChange.add(str(fresh), old)]
+    git_apply_below(git_patch.make(changes, binary=True), tmp_path)
     assert path.read_bytes() == new
     assert fresh.read_bytes() == old
 

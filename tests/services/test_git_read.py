@@ -77,7 +77,7 @@ def test_a_binary_that_is_only_mentioned_is_known_as_one():
         ("diff --git /x /x\n@@ nonsense @@\n", "line 2"),
         ("diff --git /x /x\n@@ -1,2 +1 @@\n a\n", "shorter"),
         ("diff --git /x /x\n@@ -1,2 +1 @@\n a\ndiff --git /y /y\n", "shorter"),
-        ("diff --git /x /x\n@@ -1,1 +1,2 @@\n a\n-b\n", "other counts"),
+        ("diff --git /x /x\n@@ -1,1 +1,2 @@\n a\n-b\n+c\n", "other counts"),
         ("diff --git /x y /z w\nnew mode 100644\n", "its path"),
         ('diff --git /x /x\n--- "/\\q"\n', "escape"),
         ("diff --git /x /x\nnew mode rw\n", "line 2"),

@@ -26,7 +26,7 @@ from . import meta as meta_map
 from .meta import UNKNOWN, Keys, MetaUpdate
 from .values import SCALARS, owned
 
-__all__ = ["apply", "combine", "compose", "diff", "first", "resync"]
+__all__ = ["apply", "combine", "compose", "diff", "first", "mentioned", "resync"]
 
 _R = TypeVar("_R", bound=Struct)
 
@@ -48,21 +48,32 @@ def apply(stored: _R, update: Struct) -> _R:
     Raises:
         ValueError: the two have different keys.
     """
-    shape = _shape(type(stored))
+    kind = type(stored)
+    shape = _shape(kind)
     if shape.key:
         _same_entity(stored, update, shape.key)
-    changes: dict[str, object] = {
-        name: value if type(value) in SCALARS else owned(value)
-        for name, value in zip(shape.patches, shape.read(update), strict=True)
-        if value is not UNSET
-    }
-    for name in shape.snapshots:
-        changes[name] = owned(getattr(update, name))
+    changes = mentioned(update, kind)
     if shape.has_meta:
         patch = _meta(update)
         if patch is not UNSET:
             changes["meta"] = meta_map.apply(_meta(stored), patch)
     return structs.replace(stored, **changes) if changes else stored
+
+
+def mentioned(update: Struct, kind: type[Struct]) -> dict[str, object]:
+    """What an upsert says of an entity that is stored as `kind`, by field: without the key, and without metadata.
+
+    For who gathers many upserts before the record is read; metadata is patched by `meta.apply`.
+    """
+    shape = _shape(kind)
+    found = {
+        name: value if type(value) in SCALARS else owned(value)
+        for name, value in zip(shape.patches, shape.read(update), strict=True)
+        if value is not UNSET
+    }
+    for name in shape.snapshots:
+        found[name] = owned(getattr(update, name))
+    return found
 
 
 def compose(earlier: _R, later: _R, known: Keys = UNKNOWN) -> tuple[_R, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from functools import cache
+from operator import attrgetter
 from types import UnionType
 from typing import (
     Any,
@@ -45,16 +46,14 @@ def owned(value: _T) -> _T:
 
     Objects of a kind of their own (a `dict` subclass) stay of that kind.
     """
-    kind: type[object] = type(value)
+    kind = type(value)
     if kind in SCALARS:
         return value
-    if kind is dict and _only_scalars(map(type, cast("dict[object, object]", value).values())):
-        return cast("_T", cast("dict[object, object]", value).copy())
-    if issubclass(kind, (dict, list)):
-        return cast("_T", _copied(value))
-    if issubclass(kind, Struct):
-        return cast("_T", _owned_struct(value))
-    return cast("_T", _owned_tuple(value)) if kind is tuple else value
+    way = _ways.get(kind)
+    if way is None:
+        way = _ways[kind] = _way(kind)
+    mine: _T = way(value)
+    return mine
 
 
 def same(one: object, other: object) -> bool:
@@ -85,6 +84,40 @@ def same(one: object, other: object) -> bool:
         elif left != right:
             return False
     return True
+
+
+_ways: dict[type, Callable[[Any], Any]] = {}  # Any: a value of the type, and its like; found once for each type
+
+
+def _way(kind: type) -> Callable[[Any], Any]:  # Any: as above
+    if issubclass(kind, Struct):
+        return _way_of_struct(kind)
+    if kind is dict:
+        return _owned_object
+    if issubclass(kind, (dict, list)):
+        return _copied
+    return _owned_tuple if kind is tuple else _same_value
+
+
+def _same_value(value: Any) -> Any:  # Any: something that is no JSON; it is not ours to copy
+    return value
+
+
+def _owned_object(value: Any) -> Any:  # Any: a JSON object, and its copy
+    return value.copy() if _only_scalars(map(type, value.values())) else _copied(value)
+
+
+def _way_of_struct(kind: type[Struct]) -> Callable[[Any], Any]:  # Any: as above
+    names = _fields_that_may_change(kind)
+    if len(names) != 1 or not kind.__struct_config__.frozen:
+        return _owned_struct
+    held_by = attrgetter(names[0])
+
+    def way(value: Any) -> Any:  # Any: as above
+        held: object = held_by(value)  # `meta`, nearly always, and nearly always without anything
+        return value if held is None or type(held) in SCALARS else _owned_struct(value)
+
+    return way
 
 
 def _owned_tuple(value: Any) -> Any:  # Any: a tuple

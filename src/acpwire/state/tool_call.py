@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final, Literal
 
-from msgspec import UNSET, structs
+from msgspec import UNSET, UnsetType, structs
 
 from ..patch import meta, record
 from ..patch.values import owned
@@ -31,7 +31,7 @@ _FINAL: Final = frozenset({"completed", "failed", "cancelled"})
 class ToolCall:
     """One tool call, as it is now. Only the session's state calls `append` and `apply`."""
 
-    __slots__ = ("_parts", "_stored", "id")
+    __slots__ = ("_fresh", "_meta", "_parts", "_settled", "id")
 
     type: ClassVar[Literal["tool_call"]] = "tool_call"
     """What it is in a timeline."""
@@ -39,11 +39,21 @@ class ToolCall:
     def __init__(self, id: ToolCallId) -> None:
         self.id = id
         """Which call; unique in the session (TOOL-04)."""
-        self._stored = ToolCallPatch(tool_call_id=id)
+        self._settled = ToolCallPatch(tool_call_id=id)
+        self._fresh: dict[str, object] = {}
+        self._meta: Meta | None | UnsetType = UNSET
         self._parts: Parts[ToolCallContent] = Parts()
 
     def __repr__(self) -> str:
         return f"<ToolCall {self.id!r} {self.status}: {self.title!r}>"
+
+    @property
+    def _stored(self) -> ToolCallPatch:
+        """All that updates have said, but for content and metadata; put together when somebody looks."""
+        if self._fresh:
+            self._settled = structs.replace(self._settled, **self._fresh)
+            self._fresh = {}
+        return self._settled
 
     @property
     def title(self) -> str | None:
@@ -105,21 +115,24 @@ class ToolCall:
     @property
     def meta(self) -> Meta:
         """Its metadata, a copy; without keys there is none (META-17)."""
-        return meta.effective(self._stored.meta)
+        return meta.effective(self._meta)
 
     @property
     def patch(self) -> ToolCallPatch:
         """All that is stored, as one upsert; here a field that was cleared (`None`) and one never mentioned
         (`UNSET`) differ (TOOL-28).
         """
-        return structs.replace(owned(self._stored), content=self._parts.patch(self._stored.content))
+        stored = owned(self._stored)
+        return structs.replace(stored, content=self._parts.patch(stored.content), meta=owned(self._meta))
 
     def apply(self, update: ToolCallPatch) -> None:
         """Patch it (TOOL-05); it does not matter whether an update or a permission request brought the patch."""
         if update.content is not UNSET:
             self._parts.replace(update.content or ())
             update = structs.replace(update, content=cleared(update.content))
-        self._stored = record.apply(self._stored, update)
+        self._fresh.update(record.mentioned(update, ToolCallPatch))
+        if update.meta is not UNSET:
+            self._meta = meta.apply(self._meta, update.meta)
 
     def append(self, chunk: ToolCallContentChunk) -> None:
         """Add an item to its content; the chunk's metadata is not stored (TOOL-21, TOOL-23)."""
