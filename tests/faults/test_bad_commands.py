@@ -90,3 +90,53 @@ async def test_an_agent_that_dies_in_a_turn_fails_it_with_its_status_and_last_wo
     assert caught.value.returncode == 9
     assert "out of memory" in caught.value.stderr
     assert "out of memory" in str(caught.value)
+
+
+WAITS = """
+import asyncio
+from acpwire import Agent
+
+agent = Agent("waits")
+
+
+@agent.prompt
+async def wait(turn):
+    await turn.say("at work")
+    try:
+        await asyncio.Event().wait()
+    finally:
+        import sys
+        print("stopped", file=sys.stderr)
+
+
+agent.run()
+"""
+
+
+@pytest.mark.parametrize("how", ["end of input", "SIGTERM", "SIGINT"])
+async def test_an_agent_with_a_prompt_at_work_ends_with_its_client(how: str) -> None:
+    import os
+    import signal
+
+    from acpwire.testing.driver import RawDriver
+
+    async with RawDriver.spawn([PYTHON, "-c", WAITS]) as agent:
+        for number, (method, params) in enumerate(
+            [
+                ("initialize", {"protocolVersion": 2, "info": {"name": "raw", "version": "1"}}),
+                ("session/new", {"cwd": "/tmp"}),
+            ]
+        ):
+            await agent.send_line({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+            answer = await agent.read_response(number)
+        session_id = answer["result"]["sessionId"]  # type: ignore[index, call-overload]
+        prompt = {"sessionId": session_id, "prompt": [{"type": "text", "text": "x"}]}
+        await agent.send_line({"jsonrpc": "2.0", "id": 9, "method": "session/prompt", "params": prompt})
+        await agent.read_until(lambda message: "at work" in str(message))
+        if how == "end of input":
+            await agent.close_stdin()
+        else:
+            os.kill(agent.pid, getattr(signal, how))
+        assert await agent.wait() == 0
+        assert "stopped" in agent.stderr
+        assert "Traceback" not in agent.stderr

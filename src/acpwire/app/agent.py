@@ -167,34 +167,25 @@ class Agent:
         asyncio.run(self._run_stdio())
 
     async def serve(self, transport: Transport) -> None:
-        """Serve one client over any transport until it is gone."""
+        """Serve one client over any transport until it is gone; cancelled, it closes the connection first."""
         self._check()
         await Host(self, transport, self._options).run()
 
     async def _run_stdio(self) -> None:
         self._check()
-        task = asyncio.current_task()
         loop = asyncio.get_running_loop()
-        transport = transports.stdio.serve()
-        host = Host(self, transport, self._options)
+        serving = loop.create_task(self.serve(transports.stdio.serve()))
         for number in (signal.SIGINT, signal.SIGTERM):
             try:
-                loop.add_signal_handler(number, _stop, loop, host, task)
+                loop.add_signal_handler(number, serving.cancel)
             except (NotImplementedError, RuntimeError):  # Windows, or not the main thread: the default applies
                 break
-        await host.run()
+        await asyncio.wait((serving,))
+        if not serving.cancelled():
+            serving.result()
 
     def _check(self) -> None:
         missing = [name for name in ("login", "logout") if name not in self.routes.builtin]
         if self.auth_methods and missing:
             names = " and ".join(f"`{name}`" for name in missing)
             raise TypeError(f"an agent that lists authMethods needs the handlers {names} (AUTH-02)")
-
-
-_stopping: set[asyncio.Task[None]] = set()
-
-
-def _stop(loop: asyncio.AbstractEventLoop, host: Host, _task: object) -> None:
-    task = loop.create_task(host.connection.aclose())
-    _stopping.add(task)
-    task.add_done_callback(_stopping.discard)

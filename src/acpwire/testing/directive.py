@@ -44,12 +44,10 @@ commands of each session.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import secrets
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Final
 
 from .. import __version__
@@ -72,7 +70,6 @@ from ..protocol.v2.initialize import (
     SessionCapabilities,
 )
 from ..protocol.v2.session import NewSessionRequest, NewSessionResponse
-from ..transports.stdio import serve
 from ..types import JsonValue
 from ..wire.options import Options
 from ._script import DIRECTIVES, Script
@@ -105,11 +102,6 @@ class DirectiveAgent(Agent):
             options=Options(validate=False),  # what it is told to send may be wrong on purpose
         )
         self._exit = exit
-
-    def run(self) -> None:
-        """Serve one client over stdio until it is gone; returns then, and after an interrupt."""
-        with suppress(KeyboardInterrupt):
-            asyncio.run(self.serve(serve()))
 
     async def serve(self, transport: Transport) -> None:
         """Serve one client over any transport until it is gone."""
