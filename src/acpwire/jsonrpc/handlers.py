@@ -63,7 +63,10 @@ class Handlers:
         if lane is None:
             lane = self.lanes[key] = Lane(self.backlog, key)
             lane.task = self._run_lane(lane)
-        lane.put((call, event.size, event.method), event.size)
+        size, backlog = event.size, self.backlog  # as `lane.put` does, without the call
+        lane.items.append((call, size, event.method))
+        backlog.calls += 1
+        backlog.bytes += size
 
     def serve(self, call: Call, event: RequestReceived, key: Hashable) -> None:
         """Queue a request behind what is in its lane, or admit it."""

@@ -274,7 +274,11 @@ class Lane:
         """
         item = self.items.popleft()
         if type(item) is tuple:
-            self._release(item[1])
+            backlog = self.backlog  # as in `_release`, without the call
+            backlog.calls -= 1
+            backlog.bytes -= item[1]
+            if backlog.resume is not None:
+                backlog.release(0, 0)
         elif isinstance(item, Serving):
             item.queue = None
             self._release(item.size)

@@ -82,13 +82,13 @@ class Connection(Calls):
         """What the other side advertised; calls are checked against it once it is set (CAP-25, CAP-26)."""
         self.gate = Gate() if side == "agent" else None
         """An agent's: which version is in effect, and whether requests are served yet (INIT-20)."""
-        self.open = False
-        """A client's: whether `initialize` has succeeded; until then the agent's traffic is refused (INIT-22)."""
+        self._open = False
         self.sessions = Sessions(self.options.max_unclaimed_sessions)
         self._lane: str | None = None
         self._validate = validate if self.options.validate else None
         self._requests: dict[str, Callable[[RequestReceived], Call]] = {}
         self._notifications: dict[str, Callable[[NotificationReceived], Call | None]] = {}
+        self._heard = self._notifications.copy()  # nothing, until the connection is open (INIT-21, INIT-22)
         self._rpc = RpcConnection(
             transport,
             tap=self._tap,
@@ -126,6 +126,16 @@ class Connection(Calls):
         Bounded in time; may be called from any task, twice, and in a cancelled task.
         """
         await self._rpc.aclose()
+
+    @property
+    def open(self) -> bool:
+        """Whether `initialize` has succeeded: until then notifications are not heard, and a client serves nothing."""
+        return self._open
+
+    @open.setter
+    def open(self, value: bool) -> None:
+        self._open = value
+        self._heard = self._notifications if value else {}
 
     @property
     def closed(self) -> bool:
@@ -233,10 +243,8 @@ class Connection(Calls):
 
     def _tap(self, event: RequestReceived | NotificationReceived) -> Call | None:
         if type(event) is NotificationReceived:
-            hear = self._notifications.get(event.method)
-            if hear is not None and (self.open or (self.gate is not None and self.gate.selected is not None)):
-                return hear(event)
-            return None
+            hear = self._heard.get(event.method)
+            return None if hear is None else hear(event)
         self._lane = None
         serve = self._requests.get(event.method)
         if event.method != INITIALIZE:
@@ -305,6 +313,7 @@ class Connection(Calls):
             result = await handler(params, context)
             selected = params.protocol_version
             self.peer_capabilities = params.capabilities
+            self.open = True
         finally:
             gate.end(selected)
         return result
