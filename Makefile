@@ -95,7 +95,7 @@ $(NODE):
 	fi
 
 LOCK := .venv-lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
-	--generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links
+	--generate-hashes --no-header --no-annotate --no-emit-find-links --no-emit-index-url
 
 lock: | $(BIN)/python
 	@$(BIN)/python -m venv .venv-lock

@@ -293,7 +293,7 @@ async def test_a_flood_is_shown_by_its_end_and_does_not_wait_for_a_slow_client(s
     program = "import sys\nfor n in range(200_000): sys.stdout.write(f'{n}\\n')"
     async with asyncio.timeout(PATIENCE), run_terminal(send, [sys.executable, "-c", program], keep=1000) as terminal:
         while terminal.running:
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(0)
         release.set()
         await terminal.wait()
     assert terminal.output_size == sum(len(f"{n}\n") for n in range(200_000))
