@@ -8,9 +8,14 @@ from typing import Final
 
 from ..errors import LocalProtocolError
 
-__all__ = ["absolute"]
+__all__ = ["absolute", "is_absolute"]
 
 _ABSOLUTE: Final = re.compile(r"/|[A-Za-z]:[\\/]|\\\\[^\\]")  # POSIX, a drive, or a share
+
+
+def is_absolute(path: str) -> bool:
+    """Whether a path is absolute on POSIX or on Windows."""
+    return _ABSOLUTE.match(path) is not None
 
 
 def absolute(path: str | os.PathLike[str], where: str) -> str:
@@ -20,6 +25,6 @@ def absolute(path: str | os.PathLike[str], where: str) -> str:
         LocalProtocolError: it is relative or empty; `where` is its JSON path.
     """
     text = os.fspath(path)
-    if _ABSOLUTE.match(text):
+    if is_absolute(text):
         return text
     raise LocalProtocolError(f"{text!r} is not an absolute path", path=where)

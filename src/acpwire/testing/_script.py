@@ -8,12 +8,12 @@ import sys
 from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from math import isfinite
-from pathlib import PurePosixPath, PureWindowsPath
 from typing import Final, TypeAlias, cast
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from ..app.paths import is_absolute
 from ..app.tool_call import ToolCall
 from ..app.turn import Turn
 from ..errors import INTERNAL_ERROR, INVALID_PARAMS, RequestError
@@ -33,7 +33,7 @@ __all__ = ["DIRECTIVES", "Directive", "Script", "Statement"]
 
 _SHAPE: Final = re.compile(r"/([a-z]+)(?:[ \t](.*))?", re.DOTALL)
 _NUMBER: Final = re.compile(r"-?[0-9]+")
-_UNUSUAL: Final = re.compile(r'[\x00-\x1f"\\\x7f-\U0010ffff]')
+_UNUSUAL: Final = re.compile(r"[^ !#-\[\]-~]")  # all but printable ASCII without `"` and `\`
 _MANY: Final = 10_000_000
 _GIGABYTE: Final = 2**30
 _STDERR_LINE: Final = "x" * 79 + "\n"
@@ -184,7 +184,7 @@ class Script:
         return UNSET if meta is None else meta
 
     def _absolute(self, path: str) -> str:
-        if PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute():
+        if is_absolute(path):
             return path
         return f"{self._turn.session.cwd.rstrip('/')}/{path}"
 

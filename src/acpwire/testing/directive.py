@@ -45,7 +45,6 @@ commands of each session.
 from __future__ import annotations
 
 import os
-import secrets
 from collections import deque
 from collections.abc import Callable
 from typing import Final
@@ -132,7 +131,7 @@ def make_agent(name: str = "acpwire-directive", *, exit: Callable[[int], object]
         await Script(turn).perform()
 
     async def new_session(_params: NewSessionRequest, _context: AgentContext) -> NewSessionResponse:
-        return NewSessionResponse(session_id=SessionId(f"sess-{secrets.token_hex(8)}"), available_commands=_COMMANDS)
+        return NewSessionResponse(session_id=SessionId(f"sess-{os.urandom(8).hex()}"), available_commands=_COMMANDS)
 
     async def echo(params: JsonValue, _context: AgentContext) -> JsonValue:
         return params

@@ -14,6 +14,8 @@ import os
 import sys
 from collections.abc import Sequence
 from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from ..errors import ConnectionClosed, TransportError
 from ..jsonrpc.transport import Frame
@@ -21,8 +23,10 @@ from ._ends import WriteEnd
 from ._inbox import CLOSED_HERE
 from ._intake import Intake
 from ._ndjson import LIMIT, join
-from ._process import ProcessTransport, spawn
 from ._streams import open_reader, open_writer
+
+if TYPE_CHECKING:
+    from ._process import ProcessTransport, spawn
 
 __all__ = ["ProcessTransport", "StdioTransport", "serve", "spawn"]
 
@@ -30,6 +34,12 @@ FLUSH_PATIENCE = 5.0
 """Seconds that `StdioTransport.aclose` waits for the other side to take what was sent."""
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
+
+
+def __getattr__(name: str) -> object:
+    if name not in ("ProcessTransport", "spawn"):  # loaded when first used: an agent starts no agents
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("._process", __package__), name)
 
 
 class StdioTransport:
