@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator, Callable, Generator
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self, cast
+from typing import TYPE_CHECKING, Final, Self
 
 from ..errors import REQUEST_CANCELLED, ConnectionClosed, ErrorObject, LocalProtocolError, RequestError
 from ..protocol.ids import MessageId
@@ -102,6 +102,7 @@ class PromptTurn:
         self._connection = link.connection
         self._mailbox = self._connection.mailbox()
         self._put = self._mailbox.put
+        self._take: Callable[[], SessionUpdate | Unknown] = self._mailbox.take
         self._reader: asyncio.Future[None] | None = None
         self._request: asyncio.Task[PromptResponse | None] | None = None
         self._ended = asyncio.Event()
@@ -186,7 +187,7 @@ class PromptTurn:
         """
         while True:
             try:
-                return cast("SessionUpdate", self._mailbox.take())
+                return self._take()
             except IndexError:
                 await self._wait_for_item()
 
