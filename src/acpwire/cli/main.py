@@ -34,6 +34,15 @@ standard output holds each update of the turn as it was on the wire, and at last
 
 Exit status: 0 the turn ended by itself; 1 it failed, or the agent could not be started, died, or does not speak the \
 protocol; 2 the command line makes no sense; 3 the turn ended early (refusal, max_tokens, ...); 130 it was cancelled.""",
+    "fold": """The state that a recording leads to, as JSON.
+
+Each line of FILE is a JSON-RPC message, or an object with the sender in `dir` (`c2a` client, `a2c` agent, `note` for \
+a remark) and the message in `msg`, or in `raw` a text that was none. Standard output holds one object: in `sessions` \
+what each session shows, by its id, and in `malformed` how many lines held no message. A line that cannot be used is \
+named on standard error, and left out.
+
+Exit status: 0 each line could be used; 1 some could not; 2 there is no such file, or it is of version 1 of the \
+protocol.""",
 }
 """What `--help` says: it stands here so that listing the commands does not load them."""
 
@@ -49,6 +58,10 @@ _EXAMPLES: Final = {
         'acpwire run -p "Fix the failing test" -- my-agent --acp',
         "git diff | acpwire run --permission deny -- my-agent",
         'acpwire run --json -p "/plan 3" -- acpwire agent | jq .plan',
+    ),
+    "fold": (
+        "acpwire fold session.ndjson",
+        "acpwire fold - < session.ndjson | jq '.sessions[].messages'",
     ),
 }
 
