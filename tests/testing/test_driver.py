@@ -81,9 +81,9 @@ async def test_environment_and_directory_reach_the_process(tmp_path: Path) -> No
 
 async def test_leaving_the_block_ends_the_whole_group() -> None:
     code = (
-        "import subprocess, sys, time\n"
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(100)'])\n"
-        "print(child.pid, flush=True)\ntime.sleep(100)"
+        "import signal, subprocess, sys\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import signal; signal.pause()'])\n"
+        "print(child.pid, flush=True)\nsignal.pause()"
     )
     with pytest.raises(ValueError, match="from the body"):
         async with RawDriver.spawn(python(code)) as driver:

@@ -31,6 +31,18 @@ class Recorder:
                 await self._changed.wait()
 
 
+async def readable(fd: int) -> None:
+    """Wait until the loop says that there is something to read, whoever else watches; reads nothing."""
+    witness, told = os.dup(fd), asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_reader(witness, told.set)
+    try:
+        await asyncio.wait_for(told.wait(), PATIENCE)
+    finally:
+        loop.remove_reader(witness)
+        os.close(witness)
+
+
 async def read_all(fd: int) -> bytes:
     """Everything up to the end, read in a thread; closes the descriptor."""
 

@@ -18,7 +18,7 @@ PATIENCE = 10.0
 
 
 def sleeper() -> list[str]:
-    return [sys.executable, "-c", "import time; time.sleep(100)"]
+    return [sys.executable, "-c", "import signal; signal.pause()"]
 
 
 def child_of(command: list[str]) -> tuple[Child, list[str]]:

@@ -13,7 +13,7 @@ from acpwire.errors import ConnectionClosed, TransportError
 from acpwire.transports._descriptors import PipeDescriptor, SocketDescriptor
 from acpwire.transports._ends import UNSENT, LoopReader, LoopWriter, is_orderly_end, stream_error
 
-from .ends import Recorder, fill, read_all
+from .ends import Recorder, fill, read_all, readable
 
 
 def reading() -> tuple[LoopReader, Recorder, int]:
@@ -43,7 +43,8 @@ async def test_a_paused_reader_reads_nothing_until_it_goes_on() -> None:
     reader.pause()
     reader.pause()
     os.write(write_fd, b"abc")
-    await asyncio.sleep(0.01)
+    for _ in range(2):  # once the loop has told of the same pipe, it would have told the reader too
+        await readable(reader._descriptor.fd)
     assert not recorder.data
     reader.resume()
     reader.resume()

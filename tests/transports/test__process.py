@@ -22,7 +22,7 @@ PATIENCE = 20.0
 
 
 def python(code: str) -> list[str]:
-    return [sys.executable, "-c", "import os, signal, subprocess, sys, time\n" + textwrap.dedent(code)]
+    return [sys.executable, "-c", "import os, signal, subprocess, sys\n" + textwrap.dedent(code)]
 
 
 async def soon(awaitable: Awaitable[object]) -> object:
@@ -92,7 +92,7 @@ async def test_a_burst_before_reading_meets_a_large_prompt_and_both_complete() -
 
 
 async def test_an_agent_that_closed_its_input_fails_every_send() -> None:
-    transport = await spawn(python("os.close(0); print(1, flush=True); time.sleep(100)"), stop_grace=0.1)
+    transport = await spawn(python("os.close(0); print(1, flush=True); signal.pause()"), stop_grace=0.1)
     assert await frame(transport) == b"1"
     for _ in range(3):
         with pytest.raises(ConnectionClosed, match="no longer reads"):
@@ -123,7 +123,7 @@ async def test_a_flood_of_stderr_is_kept_in_bounded_memory_and_its_end_is_in_the
 
 
 async def test_an_agent_that_is_killed_ends_the_stream_with_its_signal_and_its_last_words() -> None:
-    transport = await spawn(python("os.write(2, b'last words'); print(1, flush=True); time.sleep(100)"))
+    transport = await spawn(python("os.write(2, b'last words'); print(1, flush=True); signal.pause()"))
     assert await frame(transport) == b"1"
     waiting = asyncio.create_task(transport.receive())
     await asyncio.sleep(0)
@@ -139,7 +139,7 @@ async def test_an_agent_that_is_killed_ends_the_stream_with_its_signal_and_its_l
 
 
 async def test_an_agent_that_closes_its_output_but_lives_ends_the_stream_within_a_second() -> None:
-    code = "os.write(2, b'oops'); os.write(1, b'{}'); os.close(1); time.sleep(100)"
+    code = "os.write(2, b'oops'); os.write(1, b'{}'); os.close(1); signal.pause()"
     transport = await spawn(python(code), stop_grace=0.1)
     assert await frame(transport) == b"{}"
     assert await asyncio.wait_for(transport.receive(), 1) == []
@@ -166,17 +166,26 @@ async def test_output_that_others_hold_open_does_not_hide_that_the_agent_exited(
 
 async def test_what_an_agent_said_before_it_exited_is_received_at_leisure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_process, "EXIT_PATIENCE", 0.01)
+    checked, check = asyncio.Event(), ProcessTransport._check
+
+    def check_and_tell(transport: ProcessTransport) -> None:
+        check(transport)
+        checked.set()
+
+    monkeypatch.setattr(ProcessTransport, "_check", check_and_tell)
     code = 'import subprocess; subprocess.Popen(["sleep", "100"])\nsys.stdout.write("1234567\\n" * 14_000)'
     transport = await spawn(python(code), stop_grace=0.2)
     transport._intake._inbox._capacity = 1
     assert await transport._child.exits_within(PATIENCE)
-    count, checks = 0, 0
+    count, turns = 0, 0
     async with asyncio.timeout(PATIENCE):
         while frames := await transport.receive():
             count += len(frames)
-            checks += 1
-            await asyncio.sleep(0.02)  # longer than the patience with a process that is gone
-    assert (count, checks > 1) == (14_000, True)
+            turns += 1
+            if turns <= 2:  # the patience with a process that is gone runs out before we receive again
+                checked.clear()
+                await checked.wait()
+    assert (count, turns > 1) == (14_000, True)
     await transport.aclose()
 
 
@@ -191,10 +200,10 @@ async def test_a_last_line_without_an_end_is_received() -> None:
 
 
 LEAF = """
-import signal, sys, time
+import signal
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 print(__import__("os").getpid(), flush=True)
-while True: time.sleep(100)
+while True: signal.pause()
 """
 
 

@@ -14,7 +14,7 @@ from acpwire.errors import ConnectionClosed, TransportError
 from acpwire.transports import _threads
 from acpwire.transports._threads import ThreadReader, ThreadWriter
 
-from .ends import Recorder, fill, read_all
+from .ends import PATIENCE, Recorder, fill, read_all
 
 
 def ours() -> list[threading.Thread]:
@@ -166,12 +166,19 @@ async def test_another_failure_is_a_transport_error() -> None:
     writer.close()
 
 
-async def test_closing_frees_a_write_that_waits_and_its_thread() -> None:
+async def test_closing_frees_a_write_that_waits_and_its_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     read_fd, write_fd = os.pipe()
     fill(write_fd)
     writer = ThreadWriter(write_fd, "the other side")
+    waits, wait = threading.Event(), writer._worker.wait
+
+    def tell_and_wait(*, writing: bool) -> bool:
+        waits.set()
+        return wait(writing=writing)
+
+    monkeypatch.setattr(writer._worker, "wait", tell_and_wait)
     writing = asyncio.create_task(writer.write(b"x" * 1_000_000))
-    await asyncio.sleep(0.01)
+    assert await asyncio.to_thread(waits.wait, PATIENCE)
     writer.close()
     with pytest.raises(ConnectionClosed):
         await writing
