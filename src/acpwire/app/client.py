@@ -45,9 +45,9 @@ from ..types import JsonValue, Meta
 from ..wire.connection import Call, Connection, Tap
 from ..wire.context import Context
 from ..wire.options import Options
+from ..wire.paths import absolute
 from .context import ClientContext
 from .link import ClientLink
-from .paths import absolute
 from .permission import PermissionCall, PermissionDesk, PermissionRequest
 from .routes import Handler, Routes
 from .session import Session

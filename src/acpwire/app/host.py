@@ -38,9 +38,9 @@ from ..types import JsonValue, Meta
 from ..wire.connection import Call, Connection
 from ..wire.context import Context
 from ..wire.options import Options
+from ..wire.paths import absolute
 from .context import AgentContext
 from .hosted import HostedSession, Work
-from .paths import absolute
 from .routes import Handler
 from .turn import Turn
 

@@ -31,11 +31,11 @@ from ..protocol.v2.diff import (
     DiffMove,
     DiffPatch,
 )
+from ..wire.paths import absolute
 from ._git_binary import BinaryHunk, apply_binary, write_literal
 from ._git_hunks import Hunk, apply_hunks, kept_bytes, make_hunks, write_hunk
 from ._git_names import label, quote
 from ._git_read import Operation, PatchSection, read
-from ._paths import absolute
 
 __all__ = [
     "DIRECTORY",

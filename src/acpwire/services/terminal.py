@@ -37,7 +37,7 @@ from ..protocol.v2.terminal import (
 )
 from ..protocol.v2.tool_call import Terminal
 from ..transports._child import SIGKILL, SIGTERM, Child, environment, pipe
-from ._paths import absolute
+from ..wire.paths import absolute
 
 __all__ = ["RunningTerminal", "Send", "Terminals", "run_terminal"]
 

@@ -13,7 +13,6 @@ from typing import Final, TypeAlias, cast
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from ..app.paths import is_absolute
 from ..app.tool_call import ToolCall
 from ..app.turn import Turn
 from ..errors import INTERNAL_ERROR, INVALID_PARAMS, RequestError
@@ -27,6 +26,7 @@ from ..protocol.v2.plan import PlanEntry
 from ..protocol.v2.terminal import TerminalExitStatus, TerminalOutputChunk, TerminalUpdate
 from ..protocol.v2.tool_call import Terminal
 from ..types import JsonValue, Meta
+from ..wire.paths import is_absolute
 from ._verbatim import EXIT, LINE
 
 __all__ = ["DIRECTIVES", "Directive", "Script", "Statement"]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from acpwire.errors import LocalProtocolError
-from acpwire.services._paths import absolute
+from acpwire.wire.paths import absolute
 
 
 @pytest.mark.parametrize("path", ["/", "/a", "C:\\a", "c:/a", "\\\\host\\share\\a", Path("/é")])

@@ -22,9 +22,19 @@ def absolute(path: str | os.PathLike[str], where: str) -> str:
     """The text of an absolute path, POSIX or Windows; it is not changed, for it belongs to another host perhaps.
 
     Raises:
-        LocalProtocolError: it is relative or empty; `where` is its JSON path.
+        LocalProtocolError: it is relative, empty, has a NUL or is no Unicode text; `where` is its JSON path.
     """
     text = os.fspath(path)
-    if is_absolute(text):
-        return text
-    raise LocalProtocolError(f"{text!r} is not an absolute path", path=where)
+    if not is_absolute(text):
+        raise LocalProtocolError(f"{text!r} is not an absolute path", path=where)
+    if "\0" in text or not _is_unicode(text):
+        raise LocalProtocolError(f"{text!r} cannot be written as JSON text or is no path", path=where)
+    return text
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a file name of other bytes than UTF-8, as `os.fsdecode` gives it
+        return False
+    return True
